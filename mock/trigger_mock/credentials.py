@@ -1,0 +1,62 @@
+"""Who is calling: the key decides the organisation, and nothing else does.
+
+Contract: security schemes `ApiKeyHeader` and `BearerToken`. `x-api-key` is read first; when both are sent they must
+agree. The word `Bearer` is case-insensitive, the key is not. A public client sends `Authorization: Token <key>`, which the
+contract does not name: refused unless allowed. Knows nothing of Flask; reads header values as WSGI hands them over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from trigger_fixtures import ApiKey, Organisation
+from trigger_mock.refusals import Unauthorized
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A known key and the organisation it belongs to."""
+
+    organisation: Organisation
+    key: ApiKey = field(repr=False)
+
+
+class Keyring:
+    """The keys of all organisations."""
+
+    def __init__(self, organisations: Iterable[Organisation], *, allow_token_scheme: bool = False) -> None:
+        # WSGI hands header bytes over as latin-1 text, so that is how a key with other letters arrives.
+        self._callers = {
+            key.key.encode().decode("latin-1"): Caller(organisation, key)
+            for organisation in organisations
+            for key in organisation.keys
+        }
+        self._schemes = frozenset({"bearer", "token"} if allow_token_scheme else {"bearer"})
+
+    def caller(self, api_key: str | None, authorization: str | None) -> Caller:
+        """Return who sent these two headers (None where one is absent).
+
+        Raises `Unauthorized` when no known key is among them, and when the two carry different keys. An `Authorization` of
+        a scheme that carries no key of ours (`Basic` from a proxy, say) is no credential: it is as if it were absent.
+        """
+        bearer = self._bearer(authorization)
+        if api_key is None:
+            api_key = bearer
+        elif bearer is not None and bearer != api_key:
+            raise Unauthorized
+        caller = self._callers.get(api_key) if api_key else None
+        if caller is None:
+            raise Unauthorized
+        return caller
+
+    def _bearer(self, authorization: str | None) -> str | None:
+        if authorization is None:
+            return None
+        scheme, _, key = authorization.partition(" ")
+        return key.strip(" ") if scheme.lower() in self._schemes else None
+
+
+def uses_token_scheme(authorization: str | None) -> bool:
+    """Tell whether a client sent `Authorization: Token …`: worth a hint, whatever the answer."""
+    return authorization is not None and authorization[:6].lower() == "token "
