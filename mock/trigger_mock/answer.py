@@ -30,7 +30,9 @@ def retrieved(hits: Sequence[Hit], seconds: float) -> bytes:
 def composed(hits: Sequence[Hit], task: str | None, seconds: float) -> bytes:
     """The answer under `mode=compose`: the rows that the gate keeps, and the block made of them."""
     kept = [(*hit, verdict) for hit, verdict in zip(hits, judge(task, hits), strict=True) if verdict.kept]
-    rows = [_memory(row, matched_on, verdict.because, verdict.confidence) for row, matched_on, verdict in kept]
+    rows = [
+        _memory(row, matched_on, verdict.because, verdict.confidence) for row, matched_on, verdict in kept
+    ]
     context = compose((row, matched_on, verdict.because) for row, matched_on, verdict in kept)
     recall = round(seconds * RECALL_SHARE, 4)
     timings = {"recall": recall, "gate": round(seconds - recall, 4), "total": seconds}

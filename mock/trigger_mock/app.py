@@ -20,13 +20,18 @@ from trigger_mock.credentials import Keyring
 from trigger_mock.endpoint import Endpoint
 from trigger_mock.limits import Counters, Limiter, counters
 from trigger_mock.recall import Memories
-from trigger_mock.refusals import Refusal, envelope
+from trigger_mock.refusals import RateLimited, Refusal, envelope
 from trigger_mock.settings import Settings
 
 log = logging.getLogger("trigger_mock")
 
 _SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/+=@~-]{0,127}")
 _CODES = {404: "not_found", 405: "method_not_allowed", 413: "payload_too_large"}
+_MESSAGES = {
+    404: f"Nothing is served at this path; the endpoint is POST {ENDPOINT}, without a trailing slash.",
+    405: "Only POST is served on this path.",
+    413: "The body is larger than this server accepts.",
+}
 
 
 def create_app(
@@ -62,7 +67,11 @@ def create_app(
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit
     app.url_map.merge_slashes = False  # a live service's redirect was taken for success: an odd path is 404
     app.add_url_rule(
-        ENDPOINT, view_func=endpoint.trigger, methods=["POST"], provide_automatic_options=False, endpoint="trigger"
+        ENDPOINT,
+        view_func=endpoint.trigger,
+        methods=["POST"],
+        provide_automatic_options=False,
+        endpoint="trigger",
     )
     app.register_error_handler(Refusal, _refused)
     app.register_error_handler(HTTPException, _declined)
@@ -95,7 +104,9 @@ def _latency(settings: Settings) -> latency.Latency:
 
 
 def _refused(refusal: Refusal) -> Response:
-    log.info("%s %s: %s", refusal.status, refusal.code, refusal)
+    # A client that hammers past its rate is told by the answers; its log would be nothing else.
+    level = logging.DEBUG if isinstance(refusal, RateLimited) else logging.INFO
+    log.log(level, "%s %s: %s", refusal.status, refusal.code, refusal.reason)
     return _json(refusal.status, refusal.body, refusal.headers.items())
 
 
@@ -106,7 +117,8 @@ def _declined(error: HTTPException) -> Response:
     if isinstance(error, RequestEntityTooLarge):
         # The rest of the body stays unread, so the connection cannot carry another request.
         kept.append(("Connection", "close"))
-    return _json(status, envelope(_CODES.get(status, "invalid_request"), error.description or error.name), kept)
+    message = _MESSAGES.get(status, "The request could not be read.")
+    return _json(status, envelope(_CODES.get(status, "invalid_request"), message), kept)
 
 
 def _failed(error: Exception) -> Response:

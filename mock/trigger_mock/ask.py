@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import orjson
-from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from trigger_mock.numbers import Number, integer
@@ -78,9 +78,9 @@ class Ask(BaseModel):
 class _FirstBadItem(Ask):
     """The same request, each list judged up to its first bad item."""
 
-    entities: Annotated[list[str], FailFast()] | None = None
-    include: Annotated[list[Corpus], FailFast(), AfterValidator(_once_each)] = []
-    group_ids: Annotated[list[str], FailFast()] = []
+    entities: Annotated[list[str], Field(fail_fast=True)] | None = None
+    include: Annotated[list[Corpus], Field(fail_fast=True), AfterValidator(_once_each)] = []
+    group_ids: Annotated[list[str], Field(fail_fast=True)] = []
 
 
 def parse(raw: bytes, content_type: str | None) -> tuple[Ask, Mapping[str, Any]]:
@@ -114,7 +114,9 @@ def decode(raw: bytes, content_type: str | None) -> Any:
     except RecursionError:
         pass
     try:
-        return orjson.loads(raw)  # Counts its depth by itself, up to 1,024, however deep the caller's own stack is.
+        return orjson.loads(
+            raw
+        )  # Counts its depth by itself, up to 1,024, however deep the caller's own stack is.
     except orjson.JSONDecodeError:
         raise _malformed(0, "Nested too deeply") from None
 
@@ -143,7 +145,9 @@ def require_signal_and_scope(ask: Ask) -> None:
     if not ask.entities and ask.action is None:
         missing.append("a firing signal is required: pass action, or entities with at least one item")
     if not (ask.user_id or ask.agent_id or ask.app_id or any(ask.group_ids)):
-        missing.append("a scope is required: pass at least one non-empty user_id, agent_id, app_id or group_ids")
+        missing.append(
+            "a scope is required: pass at least one non-empty user_id, agent_id, app_id or group_ids"
+        )
     if missing:
         raise InvalidRequest("; ".join(missing))
 
@@ -162,7 +166,9 @@ def _unsupported(options: Sequence[ErrorDetails]) -> Refusal:
             spoken.append(f"{field} repeats a value; name each corpus once")
         else:
             place = "".join(f"[{part}]" for part in option["loc"][1:])
-            spoken.append(f"{field}{place} is {shown(option['input'])!r}; expected {option['ctx']['expected']}")
+            spoken.append(
+                f"{field}{place} is {shown(option['input'])!r}; expected {option['ctx']['expected']}"
+            )
     refusal = UnsupportedInclude if options[0]["loc"][0] == "include" else InvalidRequest
     return refusal("; ".join(spoken))
 

@@ -18,7 +18,7 @@ import click
 
 from trigger_contracts.document import ENDPOINT
 from trigger_fixtures import DIRECTIVES, Corpus, FixtureErrors, Rate, default, load
-from trigger_fixtures.notations import parse_rate
+from trigger_fixtures.notations import rate
 from trigger_mock.limits import UNLIMITED, Overrides
 from trigger_mock.settings import MEBIBYTE, Settings
 
@@ -36,10 +36,14 @@ class _Limit(click.ParamType[Rate | str]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Rate | str:
         if value == UNLIMITED:
             return UNLIMITED
-        try:
-            return parse_rate(value)
-        except ValueError:
-            self.fail(f"{value!r} is no rate; expected AMOUNT/PERIOD such as 600/minute or 5/4second, or none", param, ctx)
+        read = value if isinstance(value, Rate) else rate(value)
+        if read is None:
+            self.fail(
+                f"{value!r} is no rate; expected AMOUNT/PERIOD such as 600/minute or 5/4second, or none",
+                param,
+                ctx,
+            )
+        return read
 
 
 class _Cap(click.ParamType[int | str]):
@@ -66,25 +70,67 @@ class _Latency(click.ParamType[float | str]):
         except ValueError:
             seconds = -1.0
         if not 0 <= seconds <= 60:
-            self.fail(f"{value!r} is no latency; expected seconds up to 60 such as 0.2, 200ms, or realistic", param, ctx)
+            self.fail(
+                f"{value!r} is no latency; expected seconds up to 60 such as 0.2, 200ms, or realistic",
+                param,
+                ctx,
+            )
         return seconds
 
 
 @click.command(context_settings={"auto_envvar_prefix": PREFIX, "help_option_names": ["-h", "--help"]})
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", default=8900, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 takes a free one.")
+@click.option(
+    "--port", default=8900, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 takes a free one."
+)
 @click.option(
     "--fixtures", multiple=True, type=click.Path(), metavar="PATH",
     help="File or folder of fixtures, in place of the shipped set; repeat to overlay (by id). `default` names the shipped set.",
 )  # fmt: skip
-@click.option("--rate-limit", type=_Limit(), metavar="RATE", help="Rate of every key, as 600/minute, or none; overrides fixtures.")
-@click.option("--daily-cap", type=_Cap(), metavar="N", help="Requests a day of every key, or none; overrides fixtures.")
-@click.option("--storage", default="memory://", show_default=True, metavar="URI", help="Where requests are counted; redis://… to share.")
-@click.option("--body-limit", default=MEBIBYTE, show_default=True, type=click.IntRange(1), metavar="BYTES", help="Largest body.")
-@click.option("--latency", default="0", type=_Latency(), metavar="TIME", help="Simulated latency: 0.2, 200ms, or realistic.")
+@click.option(
+    "--rate-limit",
+    type=_Limit(),
+    metavar="RATE",
+    help="Rate of every key, as 600/minute, or none; overrides fixtures.",
+)
+@click.option(
+    "--daily-cap", type=_Cap(), metavar="N", help="Requests a day of every key, or none; overrides fixtures."
+)
+@click.option(
+    "--storage",
+    default="memory://",
+    show_default=True,
+    metavar="URI",
+    help="Where requests are counted; redis://… to share.",
+)
+@click.option(
+    "--body-limit",
+    default=MEBIBYTE,
+    show_default=True,
+    type=click.IntRange(1),
+    metavar="BYTES",
+    help="Largest body.",
+)
+@click.option(
+    "--latency",
+    default="0",
+    type=_Latency(),
+    metavar="TIME",
+    help="Simulated latency: 0.2, 200ms, or realistic.",
+)
 @click.option("--seed", default=0, show_default=True, help="Seed of the realistic latency.")
-@click.option("--workers", default=1, show_default=True, type=click.IntRange(1, 64), help="Processes; several need trigger-kit[fast].")
-@click.option("--server", type=click.Choice(["waitress", "granian"]), help="Server; granian when there are several workers.")
+@click.option(
+    "--workers",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 64),
+    help="Processes; several need trigger-kit[fast].",
+)
+@click.option(
+    "--server",
+    type=click.Choice(["waitress", "granian"]),
+    help="Server; granian when there are several workers.",
+)
 @click.option("--allow-token-scheme", is_flag=True, help="Accept `Authorization: Token` as `Bearer`.")
 @click.option(
     "--log-level", default="info", show_default=True,
@@ -172,7 +218,10 @@ def _serve_on_granian(corpus: Corpus, settings: Settings, options: dict[str, Any
 
     host, port = server.free_port(options["host"], options["port"])
     if options["workers"] > 1 and settings.storage == "memory://":
-        click.echo("note: each worker counts requests by itself; --storage redis://… makes them share a limit", err=True)
+        click.echo(
+            "note: each worker counts requests by itself; --storage redis://… makes them share a limit",
+            err=True,
+        )
     url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     ready = partial(_announce, url, corpus, options["fixtures"])
     make = partial(_application_in_worker, options["fixtures"], settings, options["log_level"])
@@ -180,7 +229,9 @@ def _serve_on_granian(corpus: Corpus, settings: Settings, options: dict[str, Any
     try:
         server.serve_fast(make, host, port, workers=options["workers"], ready=ready)
     except ImportError:
-        _give_up("several workers and granian need an extra; install it with: pip install 'trigger-kit[fast]'")
+        _give_up(
+            "several workers and granian need an extra; install it with: pip install 'trigger-kit[fast]'"
+        )
 
 
 def _application(corpus: Corpus, settings: Settings) -> Flask:
@@ -217,12 +268,25 @@ def _summary(corpus: Corpus, paths: tuple[str, ...]) -> str:
 
 def _example(url: str, corpus: Corpus) -> str:
     """A `curl` that returns rows: the contract's own example where the fixtures hold it, else the first row that can be reached."""
-    reachable = [row for row in corpus.rows if row.type in DIRECTIVES and _axis(row) and corpus.organisations[row.organisation].keys]
+    reachable = [
+        row
+        for row in corpus.rows
+        if row.type in DIRECTIVES and _axis(row) and corpus.organisations[row.organisation].keys
+    ]
     if not reachable:
         return "no lesson or procedure of these fixtures can be recalled: none has a scope and an organisation with a key"
-    row = next((row for row in reachable if row.user_id == "user-123" and "tool_loop.py" in row.trigger_entities), reachable[0])
+    row = next(
+        (row for row in reachable if row.user_id == "user-123" and "tool_loop.py" in row.trigger_entities),
+        reachable[0],
+    )
     body = json.dumps({**_axis(row), "entities": [row.trigger_entities[0]]}, ensure_ascii=False)
-    words = ["curl", "-sS", url + ENDPOINT, "-H", f"x-api-key: {corpus.organisations[row.organisation].keys[0].key}"]
+    words = [
+        "curl",
+        "-sS",
+        url + ENDPOINT,
+        "-H",
+        f"x-api-key: {corpus.organisations[row.organisation].keys[0].key}",
+    ]
     words += ["-H", "Content-Type: application/json", "-d", body]
     return " ".join(map(shlex.quote, words))
 
@@ -237,5 +301,3 @@ def _axis(row: Any) -> dict[str, Any]:
 def _give_up(why: str) -> NoReturn:
     click.echo(f"trigger-mock: {why}", err=True)
     sys.exit(2)
-
-

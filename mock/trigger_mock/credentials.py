@@ -41,13 +41,14 @@ class Keyring:
         a scheme that carries no key of ours (`Basic` from a proxy, say) is no credential: it is as if it were absent.
         """
         bearer = self._bearer(authorization)
-        if api_key is None:
-            api_key = bearer
-        elif bearer is not None and bearer != api_key:
-            raise Unauthorized
-        caller = self._callers.get(api_key) if api_key else None
+        if api_key is not None and bearer is not None and api_key != bearer:
+            raise Unauthorized("x-api-key and Authorization carry different keys")
+        key = bearer if api_key is None else api_key
+        if key is None:
+            raise Unauthorized("no credential was sent")
+        caller = self._callers.get(key)
         if caller is None:
-            raise Unauthorized
+            raise Unauthorized(f"the key in {'Authorization' if api_key is None else 'x-api-key'} is unknown")
         return caller
 
     def _bearer(self, authorization: str | None) -> str | None:

@@ -36,10 +36,14 @@ class Endpoint:
     def trigger(self) -> Response:
         """Answer one call. Raises a `Refusal` at the first step that declines."""
         headers = request.environ
-        raw = request.get_data(cache=False)  # 413; read to its end, so that no byte of it is taken for the next request
+        raw = request.get_data(
+            cache=False
+        )  # 413; read to its end, so that no byte of it is taken for the next request
         authorization = headers.get("HTTP_AUTHORIZATION")
         if uses_token_scheme(authorization):
-            log.info("Authorization: Token is not part of the contract; send Authorization: Bearer, or x-api-key")
+            log.info(
+                "Authorization: Token is not part of the contract; send Authorization: Bearer, or x-api-key"
+            )
         caller = self.keyring.caller(headers.get("HTTP_X_API_KEY"), authorization)  # 401
         g.quota, refused = self.limiter.spend(caller)
         if refused:
@@ -49,10 +53,16 @@ class Endpoint:
         for hint in hints.unread(body):
             log.info(hint)
         if not fired:
-            log.info("nothing in this request fires: no identifier was found in action.tool, action.args and action.output")
+            log.info(
+                "nothing in this request fires: no identifier was found in action.tool, action.args and action.output"
+            )
         hits = self.memories[caller.organisation.name].recall(fired, ask.scope, ask.types)
         seconds = self.latency(ask.mode, raw)
-        content = answer.retrieved(hits, seconds) if ask.mode == "retrieve" else answer.composed(hits, ask.task, seconds)
+        content = (
+            answer.retrieved(hits, seconds)
+            if ask.mode == "retrieve"
+            else answer.composed(hits, ask.task, seconds)
+        )
         if seconds:
             self.sleep(seconds)
         return Response(content, mimetype="application/json")

@@ -93,7 +93,9 @@ def counters(uri: str, clock: Callable[[], float] = time.monotonic) -> Counters:
         except ImportError:
             raise
         except Exception as error:
-            raise ConnectionError(f"no Redis answers at {uri.rpartition('@')[2]}: {type(error).__name__}") from None
+            raise ConnectionError(
+                f"no Redis answers at {uri.rpartition('@')[2]}: {type(error).__name__}"
+            ) from None
     raise ValueError(f"{uri!r} is no place to count; expected memory:// or redis://host:port/db")
 
 
@@ -141,7 +143,11 @@ class Limiter:
         for what, name, (amount, seconds) in self._windows_of(caller):
             seen, left = self._counters.count(name, seconds)
             quota = Quota(amount, max(0, amount - seen), max(1, math.ceil(left)))
-            if tightest is None or quota.remaining < tightest.remaining or (quota.remaining == tightest.remaining == 0 and quota.reset > tightest.reset):
+            if (
+                tightest is None
+                or quota.remaining < tightest.remaining
+                or (quota.remaining == tightest.remaining == 0 and quota.reset > tightest.reset)
+            ):
                 tightest = quota
             if quota.remaining == 0:
                 longest_wait = max(longest_wait, quota.reset)

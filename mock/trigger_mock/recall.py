@@ -14,7 +14,7 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from trigger_fixtures import DIRECTIVES, Row
 
@@ -49,7 +49,7 @@ class Hit(NamedTuple):
 
 
 #: One row number stands alone; several are an array, in rank order.
-Numbers = int | array[int]
+Numbers: TypeAlias = "int | array[int]"
 
 
 class _Hot(NamedTuple):
@@ -154,7 +154,9 @@ def _in_rank_order(rows: Iterable[Row]) -> list[Row]:
 
 
 def _packed(lists: dict[str, list[int]]) -> dict[str, Numbers]:
-    return {value: numbers[0] if len(numbers) == 1 else array("I", numbers) for value, numbers in lists.items()}
+    return {
+        value: numbers[0] if len(numbers) == 1 else array("I", numbers) for value, numbers in lists.items()
+    }
 
 
 def _collection(numbers: Numbers | None) -> Collection[int]:

@@ -17,6 +17,11 @@ class Refusal(Exception):
     code: ClassVar[str]
 
     @property
+    def reason(self) -> str:
+        """What the log says: the message, or more than a client may learn."""
+        return str(self)
+
+    @property
     def headers(self) -> Mapping[str, str]:
         """Headers that this refusal adds to those of every answer."""
         return {}
@@ -32,8 +37,14 @@ class Unauthorized(Refusal):
 
     status, code = 401, "unauthorized"
 
-    def __init__(self) -> None:
+    def __init__(self, reason: str) -> None:
         super().__init__("Missing or invalid API key. Send it as x-api-key or as Authorization: Bearer.")
+        self._reason = reason
+
+    @property
+    def reason(self) -> str:
+        """Which of the cases it was; never the key."""
+        return self._reason
 
 
 class RateLimited(Refusal):
@@ -72,7 +83,9 @@ class InvalidFields(Refusal):
     status, code = 422, "invalid_request"
 
     def __init__(self, entries: Sequence[Mapping[str, Any]]) -> None:
-        super().__init__("; ".join(f"{'.'.join(map(str, entry['loc']))}: {entry['msg']}" for entry in entries[:5]))
+        super().__init__(
+            "; ".join(f"{'.'.join(map(str, entry['loc']))}: {entry['msg']}" for entry in entries[:5])
+        )
         self.entries = entries
 
     @property

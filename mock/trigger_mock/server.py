@@ -39,7 +39,9 @@ UNREADABLE = 256 * 2**20
 
 def bind(host: str, port: int) -> socket.socket:
     """Bind and listen. Raises `OSError` when the port is taken or the host is not ours."""
-    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    family, _, _, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
     return socket.create_server(address[:2], family=family, backlog=1024)
 
 
