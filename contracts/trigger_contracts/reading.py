@@ -1,7 +1,8 @@
 """Reading a contract document from a file, JSON or YAML, with errors that name the file and the line.
 
-Decides what counts as a contract document: an object whose `openapi` is 3.x. Values come out as JSON would give them
-(text keys, no dates), whichever of the two it was written in. Knows nothing of what the document says.
+Decides what counts as a contract document: an object whose `openapi` is 3.x. Values come out as JSON would
+give them (text keys, no dates), whichever of the two it was written in. Knows nothing of what the document
+says.
 """
 
 from __future__ import annotations
@@ -132,4 +133,6 @@ def _key(key: object) -> str:
 def _kind(value: object) -> str:
     if value is None:
         return "nothing"
-    return {list: "an array", str: "a text", bool: "a boolean"}.get(type(value), "a number")
+    if isinstance(value, list):
+        return "an array"
+    return "a text" if isinstance(value, str) else "a number or a boolean"
