@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 #: More nodes than any contract has, fewer than a YAML file of nested aliases expands to.
-_MOST_NODES = 1_000_000
+_MOST_NODES = 300_000
 
 #: How JSON begins and YAML, as people write it, does not.
 _LIKE_JSON = re.compile(r"\s*(?:\{\s*[\"}]|\[)")

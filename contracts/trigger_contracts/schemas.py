@@ -97,7 +97,7 @@ def _roots(document: object) -> Iterator[Located]:
 
 
 def target(document: object, schema: object) -> dict[str, object]:
-    """Follow a schema's reference, and that one's, to what it means; a dangling or circular one means nothing."""
+    """Follow a schema's references to what it means; a dangling or circular one means nothing."""
     followed: set[str] = set()
     here = members(schema)
     while isinstance(reference := here.get("$ref"), str):

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from trigger_contracts.document import ENDPOINT, effective, published
 from trigger_contracts.validation import request_violations
 
-few = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+few = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 
 
 def test_schemathesis_makes_only_bodies_that_the_contract_allows() -> None:
@@ -21,7 +21,7 @@ def test_schemathesis_makes_only_bodies_that_the_contract_allows() -> None:
 
     @given(case=operation.as_strategy())
     @few
-    def collect(case: schemathesis.Case) -> None:
+    def collect(case: Any) -> None:
         made.append(case.body)
 
     collect()

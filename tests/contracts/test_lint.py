@@ -98,7 +98,7 @@ json_values = st.recursive(
 
 
 @given(seed=st.integers(0, 2**32), values=st.lists(json_values, min_size=1, max_size=8))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_no_mutation_of_the_document_makes_the_search_fail(seed: int, values: list[Any]) -> None:
     document = mutated(published(), random.Random(seed), values)
 

@@ -31,6 +31,7 @@ from trigger_contracts.reading import UnreadableDocument, read
         (b'{"openapi": "3.1.0", "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deep"),
         (b"openapi: 3.1.0\nx: " + b"[" * 5_000 + b"]" * 5_000, "nested too deep"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_file_that_is_no_contract_is_explained(tmp_path: Path, text: bytes, said: str) -> None:
     file = tmp_path / "contract"
