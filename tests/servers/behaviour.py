@@ -410,7 +410,7 @@ def field_errors(error: ValidationError) -> list[dict[str, Any]]:
 
 
 def encode(content: Any) -> bytes:
-    """Strict JSON in UTF-8. An echoed input that cannot be written (NaN, too deep) is left out of field errors."""
+    """Strict JSON in UTF-8; an echoed input that cannot be written (NaN, too deep) is left out."""
     try:
         return _dump(content)
     except (ValueError, RecursionError):

@@ -1,0 +1,65 @@
+"""The registry tells the truth: each wrong server breaks what it says and nothing that it does not say."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.servers.variants import BENIGN, REFERENCE, VARIANTS
+from tests.servers_test.oracle import CHECKS, keeps
+
+#: How many promises each chapter holds.
+CHAPTERS = {
+    "AUTH": 5,
+    "VAL": 10,
+    "ERR": 3,
+    "SHAPE": 4,
+    "MODE": 8,
+    "SCOPE": 8,
+    "MATCH": 7,
+    "TYPE": 2,
+    "ORDER": 1,
+    "RATE": 3,
+    "HTTP": 1,
+    "ROB": 2,
+}
+PROMISES = {f"{chapter}-{number}" for chapter, count in CHAPTERS.items() for number in range(1, count + 1)}
+
+
+def test_there_are_enough_of_both_kinds() -> None:
+    assert len(VARIANTS) >= 75
+    assert len(BENIGN) >= 16
+
+
+def test_every_promise_has_a_server_that_breaks_it() -> None:
+    assert {name for variant in VARIANTS.values() for name in variant.breaks} == PROMISES
+
+
+def test_nothing_is_said_of_promises_that_do_not_exist() -> None:
+    said = {name for variant in (*VARIANTS.values(), *BENIGN.values()) for name in variant.also}
+    assert said <= PROMISES
+
+
+def test_every_variant_tells_how_it_came_to_be() -> None:
+    assert all(variant.story.endswith(".") for variant in (*VARIANTS.values(), *BENIGN.values()))
+
+
+def test_the_oracle_asks_for_every_promise() -> None:
+    assert set(CHECKS) == PROMISES
+
+
+@pytest.mark.parametrize("name", sorted(CHECKS))
+def test_the_reference_keeps_every_promise(name: str) -> None:
+    assert keeps(REFERENCE, name)
+
+
+@pytest.mark.parametrize("name", sorted(VARIANTS))
+def test_a_wrong_server_breaks_all_that_it_says(name: str) -> None:
+    variant = VARIANTS[name]
+    assert {promise for promise in variant.breaks if not keeps(variant, promise)} == variant.breaks
+
+
+@pytest.mark.parametrize("name", sorted(VARIANTS))
+def test_a_wrong_server_breaks_nothing_else(name: str) -> None:
+    variant = VARIANTS[name]
+    rest = CHECKS.keys() - variant.breaks - variant.also
+    assert {promise for promise in rest if not keeps(variant, promise)} == set()
