@@ -335,7 +335,9 @@ class Behaviour:
         return "\n".join(["## What past sessions learnt", "", *(self.bullet(hit) for hit in hits)])
 
     def bullet(self, hit: Hit) -> str:
-        lines = [f"- **[{hit.row.type.upper()}]** {hit.row.text} (on `{hit.matched[0]}`)"]
+        lines = [
+            f"- **[{hit.row.type.upper()}]** {hit.row.text} (on `{(hit.matched or hit.row.entities)[0]}`)"
+        ]
         lines += [f"  {number}. {step}" for number, step in enumerate(hit.row.steps, 1)]
         return "\n".join(lines)
 

@@ -1,7 +1,7 @@
 """Targets that are no service at all: sockets that hang, break off, or answer with something else.
 
-Each is a few bytes or none; a verifier must end with a verdict or a clear line, and with a whole report. Used in
-process (`with hostile("cut") as url:`) or as `python -m tests.servers.hostile --kind cut`.
+Each is a few bytes or none; a verifier must end with a verdict or a clear line, and with a whole report.
+Used in process (`with hostile("cut") as url:`) or as `python -m tests.servers.hostile --kind cut`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PATIENCE = 5.0
 
 _ENVELOPE_401 = {"detail": {"code": "unauthorized", "message": "missing or invalid API key"}}
 _ENVELOPE_429 = {"detail": {"code": "rate_limited", "message": "too many requests"}}
-_NOTHING = {
+_NOTHING: dict[str, object] = {
     "object": "search",
     "mode": "compose",
     "data": [],
@@ -96,8 +96,8 @@ def _reply(status: str, body: bytes, media_type: str = "application/json", **hea
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
 
 
-def _always(make: Callable[[Asked], bytes]) -> Callable[[Target, socket.socket], None]:
-    """The same kind of answer to everything."""
+def _answers(make: Callable[[Asked], bytes]) -> Callable[[Target, socket.socket], None]:
+    """An answer made from each request."""
 
     def meet(target: Target, connection: socket.socket) -> None:
         for asked in _requests(connection):
@@ -105,6 +105,11 @@ def _always(make: Callable[[Asked], bytes]) -> Callable[[Target, socket.socket],
             connection.sendall(make(asked))
 
     return meet
+
+
+def _always(answer: bytes) -> Callable[[Target, socket.socket], None]:
+    """The same answer to everything."""
+    return _answers(lambda _: answer)
 
 
 def _hang(target: Target, connection: socket.socket) -> None:
@@ -176,22 +181,22 @@ KINDS: dict[str, Callable[[Target, socket.socket], None]] = {
     "garbage": _garbage,
     "dies-midway": _dies_midway,
     "hangs-midway": _hangs_midway,
-    "echoes-key": _always(_echo),
-    "no-json": _always(lambda asked: _reply("200 OK", b"{'object': 'search', 'data': [")),
-    "html-200": _always(lambda asked: _reply("200 OK", b"<!doctype html><h1>Welcome</h1>", "text/html")),
-    "controls-500": _always(lambda asked: _reply("500 Internal Server Error", CONTROLS.encode(), "text/plain")),
-    "binary-500": _always(lambda asked: _reply("500 Internal Server Error", bytes(range(256)))),
+    "echoes-key": _answers(_echo),
+    "no-json": _always(_reply("200 OK", b"{'object': 'search', 'data': [")),
+    "html-200": _always(_reply("200 OK", b"<!doctype html><h1>Welcome</h1>", "text/html")),
+    "controls-500": _always(_reply("500 Internal Server Error", CONTROLS.encode(), "text/plain")),
+    "binary-500": _always(_reply("500 Internal Server Error", bytes(range(256)))),
     "edge-403": _always(
-        lambda asked: _reply("403 Forbidden", b"<html><h1>Access denied</h1></html>", "text/html", Server="edge")
+        _reply("403 Forbidden", b"<html><h1>Access denied</h1></html>", "text/html", Server="edge")
     ),
-    "bad-gateway": _always(lambda asked: _reply("502 Bad Gateway", b"<html>502</html>", "text/html")),
+    "bad-gateway": _always(_reply("502 Bad Gateway", b"<html>502</html>", "text/html")),
     "redirect": _always(
-        lambda asked: _reply("307 Temporary Redirect", b"", Location="https://127.0.0.1:9/v1/memories/trigger")
+        _reply("307 Temporary Redirect", b"", Location="https://127.0.0.1:9/v1/memories/trigger")
     ),
-    "not-found": _always(lambda asked: _reply("404 Not Found", b'{"detail":"Not Found"}')),
-    "401-to-everything": _always(lambda asked: _reply("401 Unauthorized", encode(_ENVELOPE_401))),
+    "not-found": _always(_reply("404 Not Found", b'{"detail":"Not Found"}')),
+    "401-to-everything": _always(_reply("401 Unauthorized", encode(_ENVELOPE_401))),
     "429-to-everything": _always(
-        lambda asked: _reply(
+        _reply(
             "429 Too Many Requests",
             encode(_ENVELOPE_429),
             Retry_After="30",
@@ -200,8 +205,8 @@ KINDS: dict[str, Callable[[Target, socket.socket], None]] = {
             RateLimit_Reset="30",
         )
     ),
-    "200-to-everything": _always(lambda asked: _reply("200 OK", encode(_NOTHING))),
-    "500-to-everything": _always(lambda asked: _reply("500 Internal Server Error", b'{"detail":"oops"}')),
+    "200-to-everything": _always(_reply("200 OK", encode(_NOTHING))),
+    "500-to-everything": _always(_reply("500 Internal Server Error", b'{"detail":"oops"}')),
 }
 
 
