@@ -1,7 +1,8 @@
 """Whether a server keeps each promise, asked of its `Behaviour` directly.
 
-The verifier may know only HTTP; this knows the rows, so it can say in a few lines what is true of a variant
-and hold the registry's claims (`breaks`, `also`) to it. Each check gets a fresh server and answers: held or not.
+The verifier may know only HTTP; this knows the rows, so it can say in a few lines what is true of a
+variant and hold the registry's claims (`breaks`, `also`) to it. Each check gets a fresh server and answers:
+held or not.
 """
 
 from __future__ import annotations

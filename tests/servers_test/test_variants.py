@@ -78,7 +78,7 @@ def test_a_wrong_server_breaks_nothing_else(name: str) -> None:
     assert {promise for promise in rest if not keeps(variant, promise)} == set()
 
 
-#: What the oracle cannot ask of a server that has no rows, or that caps them: it wants the very rows of the data.
+#: What the oracle cannot ask of a server without rows, or that caps them: it wants the very rows of the data.
 UNASKABLE = {
     "empty": {"MATCH-1", "MATCH-2", "MATCH-7"},
     "capped": {"MATCH-4", "SCOPE-2", "SCOPE-3", "SCOPE-4", "TYPE-2"},
