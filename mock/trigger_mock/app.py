@@ -1,4 +1,6 @@
-"""The application: the only place that wires, and the one handler that turns what goes wrong into an envelope."""
+"""The application: the only place that wires, and the one handler that turns what goes wrong into an
+envelope.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +47,10 @@ def create_app(
 ) -> Flask:
     """Make the WSGI application.
 
-    With nothing given it serves the shipped fixtures, or what the `TRIGGER_MOCK_*` variables say (`flask --app trigger_mock run`).
-    `clock` (seconds, monotonic) is what rate windows run on, unless `counting` brings its own; `sleep` is how simulated latency
-    passes; `request_ids` makes the `X-Request-Id` of requests that bring none. Raises `FixtureErrors` for bad fixtures.
+    With nothing given it serves the shipped fixtures, or what the `TRIGGER_MOCK_*` variables say (`flask
+    --app trigger_mock run`). `clock` (seconds, monotonic) is what rate windows run on, unless `counting`
+    brings its own; `sleep` is how simulated latency passes; `request_ids` makes the `X-Request-Id` of
+    requests that bring none. Raises `FixtureErrors` for bad fixtures.
     """
     if corpus is None and settings is None:
         # Imported here: the command imports this module to serve.

@@ -1,8 +1,9 @@
 """What a client asks: the body decoded once, validated once, into one frozen value.
 
-Contract: `TriggerRequest`. Field failures read as FastAPI and pydantic write them, all of them at once; an option outside its
-enum (`include`, `mode`) becomes an `ErrorEnvelope`, as the 422 description says. A missing signal or scope is the last thing
-looked at. Unknown fields are ignored here; `trigger_mock.hints` speaks of them. Knows nothing of Flask.
+Contract: `TriggerRequest`. Field failures read as FastAPI and pydantic write them, all of them at once; an
+option outside its enum (`include`, `mode`) becomes an `ErrorEnvelope`, as the 422 description says. A missing
+signal or scope is the last thing looked at. Unknown fields are ignored here; `trigger_mock.hints` speaks of
+them. Knows nothing of Flask.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ def _once_each(values: list[Corpus]) -> list[Corpus]:
 
 
 class Ask(BaseModel):
-    """A valid request. Sets and scope are derived, so that the rest of the house never sees an absent or empty list."""
+    """A valid request. Sets and scope are derived, so that the rest of the house never sees an absent or
+    empty list.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -104,7 +107,9 @@ def decode(raw: bytes, content_type: str | None) -> Any:
         try:
             return orjson.loads(raw)
         except orjson.JSONDecodeError:
-            pass  # The standard parser reads NaN, a BOM, UTF-16 and lone surrogates too, and words its refusal as FastAPI's.
+            # The standard parser reads NaN, a BOM, UTF-16 and lone surrogates too, and words refusals as
+            # FastAPI does.
+            pass
     try:
         return json.loads(raw, parse_float=Number, parse_int=integer, parse_constant=Number)
     except json.JSONDecodeError as error:
@@ -122,7 +127,9 @@ def decode(raw: bytes, content_type: str | None) -> Any:
 
 
 def validate(body: Any) -> Ask:
-    """JSON value → request. Raises `InvalidFields` with every failing field, or the envelope for an option outside its enum."""
+    """JSON value → request. Raises `InvalidFields` with every failing field, or the envelope for an option
+    outside its enum.
+    """
     try:
         return Ask.model_validate(body)
     except ValidationError as error:
@@ -140,7 +147,9 @@ def validate(body: Any) -> Ask:
 
 
 def require_signal_and_scope(ask: Ask) -> None:
-    """Raise `InvalidRequest` when nothing fires or nothing scopes; an empty string or a list of them scopes nothing."""
+    """Raise `InvalidRequest` when nothing fires or nothing scopes; an empty string or a list of them
+    scopes nothing.
+    """
     missing: list[str] = []
     if not ask.entities and ask.action is None:
         missing.append("a firing signal is required: pass action, or entities with at least one item")
@@ -188,8 +197,8 @@ def _entry(detail: ErrorDetails) -> dict[str, Any]:
 
 
 def _not_an_object(seen: Any, *loc: str | int) -> dict[str, Any]:
-    # FastAPI reads bodies `from_attributes`; its word for 'no object' is taken without that mode, in which a value of any
-    # class of ours would pass for an object with nothing set.
+    # FastAPI reads bodies `from_attributes`; its word for 'no object' is taken without that mode, in which a
+    # value of any class of ours would pass for an object with nothing set.
     if seen is None and not loc:
         return {"type": "missing", "loc": ["body"], "msg": "Field required", "input": None}
     return {

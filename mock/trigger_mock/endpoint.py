@@ -1,7 +1,8 @@
 """`POST /v1/memories/trigger`: the steps of one call, in the order in which a request may be refused.
 
-Route and method (Flask's), size → credentials → rate → JSON and fields → signal and scope → recall → answer. A bad key therefore
-never learns whether its body was valid, and a request that fails validation still counts against the rate.
+Route and method (Flask's), size → credentials → rate → JSON and fields → signal and scope → recall → answer.
+A bad key therefore never learns whether its body was valid, and a request that fails validation still counts
+against the rate.
 """
 
 from __future__ import annotations
@@ -53,23 +54,22 @@ class Endpoint:
         for hint in hints.unread(body):
             log.info(hint)
         if not fired:
-            log.info(
-                "nothing in this request fires: no identifier was found in action.tool, action.args and action.output"
-            )
+            log.info("nothing fires: action.tool, action.args and action.output hold no identifier")
         hits = self.memories[caller.organisation.name].recall(fired, ask.scope, ask.types)
         seconds = self.latency(ask.mode, raw)
-        content = (
-            answer.retrieved(hits, seconds)
-            if ask.mode == "retrieve"
-            else answer.composed(hits, ask.task, seconds)
-        )
+        if ask.mode == "retrieve":
+            content = answer.retrieved(hits, seconds)
+        else:
+            content = answer.composed(hits, ask.task, seconds)
         if seconds:
             self.sleep(seconds)
         return Response(content, mimetype="application/json")
 
 
 def fired_by(ask: Ask) -> frozenset[str]:
-    """The identifiers that a request fires: `entities` as they are, bypassing extraction; else those of its `action`."""
+    """The identifiers that a request fires: `entities` as they are, bypassing extraction; else those of
+    its `action`.
+    """
     if ask.entities:
         return frozenset(ask.entities)
     return identifiers(ask.action) if ask.action is not None else frozenset()

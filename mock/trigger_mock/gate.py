@@ -1,12 +1,14 @@
 """Whether a recalled row helps with the task: a deterministic stand-in for the service's LLM relevance gate.
 
-Contract: `TriggerRequest.task` and `mode=compose`. A verdict rests on the task and on the rows recalled, on nothing else: no
-clock, no randomness, no network, and no row outside the caller's scope, whose words must not be felt in an answer.
+Contract: `TriggerRequest.task` and `mode=compose`. A verdict rests on the task and on the rows recalled, on
+nothing else: no clock, no randomness, no network, and no row outside the caller's scope, whose words must not
+be felt in an answer.
 
-The score: the task and each row (text, categories, trigger entities) are split into terms (camelCase, snake_case, dots and
-slashes apart, folded to lower case, plural `s` dropped, stop words dropped; scripts written without blanks in pairs of
-characters). A term weighs more the fewer of the recalled rows hold it. A row's confidence is `w / (w + 1)` for the weight `w`
-of the terms it shares with the task; one shared term is enough to stay. Knows nothing of HTTP.
+The score: the task and each row (text, categories, trigger entities) are split into terms (camelCase,
+snake_case, dots and slashes apart, folded to lower case, plural `s` dropped, stop words dropped; scripts
+written without blanks in pairs of characters). A term weighs more the fewer of the recalled rows hold it. A
+row's confidence is `w / (w + 1)` for the weight `w` of the terms it shares with the task; one shared term is
+enough to stay. Knows nothing of HTTP.
 """
 
 from __future__ import annotations
@@ -28,10 +30,11 @@ _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+")
 _STOP_WORDS = frozenset(
-    """a about after all also an and any are as at be because been before but by can do does done for from get had has have
-    how i if in into is it its just me more must my need new no not of off on one only or our out over please should so some
-    such than that the their them then there these they this those to too under up use used using via want was we were what
-    when where which while who why will with without would you your""".split()
+    """a about after all also an and any are as at be because been before but by can do does done for from get
+    had has have how i if in into is it its just me more must my need new no not of off on one only or our out
+    over please should so some such than that the their them then there these they this those to too under up
+    use used using via want was we were what when where which while who why will with without would you
+    your""".split()
 )
 
 

@@ -1,12 +1,13 @@
 """Which rows a request recalls, and in which order.
 
-A row is recalled when it belongs to the organisation, passes every scope axis, is of an included type and carries, exactly
-and case-sensitively, one of the identifiers fired. Contract: `TriggerRequest` ('scope by what you pass', 'matches them exactly').
+A row is recalled when it belongs to the organisation, passes every scope axis, is of an included type and
+carries, exactly and case-sensitively, one of the identifiers fired. Contract: `TriggerRequest` ('scope by
+what you pass', 'matches them exactly').
 
-The index maps each entity to the rows that carry it; an entity on more than 32 rows also has a list for each value of each
-axis, and recall starts from the smallest list there is. Cost grows with the identifiers sent and that list, not with the store.
-Rows are numbered in the order in which ties are broken, so that a number is all that ranking needs of a row. Knows nothing of
-HTTP.
+The index maps each entity to the rows that carry it; an entity on more than 32 rows also has a list for each
+value of each axis, and recall starts from the smallest list there is. Cost grows with the identifiers sent
+and that list, not with the store. Rows are numbered in the order in which ties are broken, so that a number
+is all that ranking needs of a row. Knows nothing of HTTP.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ HOT = 32
 
 
 class Scope(NamedTuple):
-    """The axes that a request supplied. All must hold; within groups any one does. None and no groups: not supplied."""
+    """The axes that a request supplied. All must hold; within groups any one does. None and no groups: not
+    supplied.
+    """
 
     user_id: str | None = None
     agent_id: str | None = None
@@ -90,7 +93,8 @@ class Memories:
     def recall(self, fired: frozenset[str], scope: Scope, types: Collection[str]) -> list[Hit]:
         """Return what these identifiers recall, best first.
 
-        More distinct matches come first, then the longer best match, then observation count, recency and id. The order is
+        More distinct matches come first, then the longer best match, then observation count, recency and id.
+        The order is
         total: it depends neither on insertion order nor on hashing.
         """
         candidates: set[int] = set()
