@@ -63,14 +63,19 @@ def judge(task: str | None, hits: Sequence[Hit]) -> list[Verdict]:
 @lru_cache(maxsize=1024)
 def terms(text: str) -> frozenset[str]:
     """The terms of a text that say something."""
+    return frozenset().union(*map(_terms_of_word, _WORD.findall(text)))
+
+
+@lru_cache(maxsize=16384)
+def _terms_of_word(word: str) -> frozenset[str]:
+    # Tasks differ, their words recur.
     found: set[str] = set()
-    for word in _WORD.findall(text):
-        for part in _HUMP.split(word):
-            folded = part.casefold()
-            if _UNSPACED.fullmatch(folded) and len(folded) > 2:
-                found.update(folded[at : at + 2] for at in range(len(folded) - 1))
-            else:
-                found.add(_singular(folded))
+    for part in _HUMP.split(word):
+        folded = part.casefold()
+        if _UNSPACED.fullmatch(folded) and len(folded) > 2:
+            found.update(folded[at : at + 2] for at in range(len(folded) - 1))
+        else:
+            found.add(_singular(folded))
     return frozenset(found - _STOP_WORDS)
 
 

@@ -107,9 +107,10 @@ class Memories:
             else:
                 candidates.update(posting.smallest(scope) if isinstance(posting, _Hot) else posting)
         ranked: list[tuple[int, int, int, Hit]] = []
+        rows, admits = self._rows, scope.admits
         for number in candidates:
-            row = self._rows[number]
-            if row.type in types and scope.admits(row):
+            row = rows[number]
+            if admits(row) and row.type in types:
                 matched = tuple([entity for entity in row.trigger_entities if entity in fired])
                 ranked.append((-len(matched), -max(map(len, matched)), number, Hit(row, matched)))
         ranked.sort()
