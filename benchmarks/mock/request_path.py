@@ -40,7 +40,7 @@ def run(*, quick: bool) -> Iterator[Measure]:
         if len(constant["data"]) != 2:
             raise RuntimeError(f"the mock recalled {len(constant['data'])} rows where two are known")
         sides = [_batch(bare(constant), bodies), _batch(mock, bodies)]
-        timed = interleaved(sides, 30 if quick else 100)
+        timed = interleaved(sides, 150 if quick else 600)
         floor, own = (1e6 * timed.median(side) / BATCH for side in (0, 1))
         yield Measure(
             what=f"request path in process, {mode}",
@@ -51,8 +51,8 @@ def run(*, quick: bool) -> Iterator[Measure]:
         )
 
 
-#: Requests in one figure: a few milliseconds, short enough to be left alone by the scheduler most of the time.
-BATCH = 40
+#: Requests in one figure: two milliseconds, short enough to be left alone by the scheduler most of the time.
+BATCH = 10
 
 
 def _batch(app: Application, bodies: list[bytes]) -> Callable[[], float]:
