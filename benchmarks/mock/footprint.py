@@ -72,8 +72,9 @@ def _in_own_process(what: str, path: Path) -> tuple[float, float]:
 def _read(path: Path) -> tuple[float, float]:
     began = perf_counter()
     with path.open("rb") as lines:
-        values = [json.loads(line) for line in lines]
-    return perf_counter() - began, len(values) * 0.0
+        for line in lines:
+            json.loads(line)  # not kept: the least that reading costs
+    return perf_counter() - began, 0.0
 
 
 def _ready(path: Path) -> tuple[float, float]:
