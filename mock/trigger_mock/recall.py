@@ -15,7 +15,7 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from trigger_fixtures import DIRECTIVES, Row
 
@@ -117,21 +117,23 @@ class Memories:
         return [hit for _, _, _, hit in ranked]
 
     def _index(self) -> dict[str, Numbers | _Hot]:
-        carriers: dict[str, int | list[int]] = {}
+        # One dictionary from start to end: of a large store a second one would be a tenth of its memory.
+        index: dict[str, Any] = {}
         for number, row in enumerate(self._rows):
             for entity in row.trigger_entities:
-                known = carriers.setdefault(entity, number)
+                known = index.setdefault(entity, number)
                 if known is number:
                     continue
-                if isinstance(known, list):
+                if type(known) is list:
                     known.append(number)
                 else:
-                    carriers[entity] = [known, number]
-        return {entity: self._posting(numbers) for entity, numbers in carriers.items()}
+                    index[entity] = [known, number]
+        for entity, numbers in index.items():
+            if type(numbers) is list:
+                index[entity] = self._posting(numbers)  # a value in place of another: the iteration stands
+        return index
 
-    def _posting(self, numbers: int | list[int]) -> Numbers | _Hot:
-        if isinstance(numbers, int):
-            return numbers
+    def _posting(self, numbers: list[int]) -> array[int] | _Hot:
         every = array("I", numbers)
         if len(numbers) <= HOT:
             return every
