@@ -1,7 +1,7 @@
 """What a successful call returns: the `SearchResponse`, as bytes.
 
-Contract: `SearchResponse`, `Memory`, and `DirectiveDetails` (repair D2). Keys stand in one order and nothing here has a clock, so
-equal requests give equal bytes. Knows nothing of Flask.
+Contract: `SearchResponse`, `Memory`, and `DirectiveDetails` (repair D2). Keys stand in one order and nothing
+here has a clock, so equal requests give equal bytes. Knows nothing of Flask.
 """
 
 from __future__ import annotations

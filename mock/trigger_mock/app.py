@@ -1,4 +1,6 @@
-"""The application: the only place that wires, and the one handler that turns what goes wrong into an envelope."""
+"""The application: the only place that wires, and the one handler that turns what goes wrong into an
+envelope.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +10,15 @@ from collections import defaultdict
 from collections.abc import Callable
 
 import orjson
-from flask import Flask, Response, g, request
+from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
 from trigger_contracts.document import ENDPOINT
 from trigger_fixtures import Corpus, Row, default
 from trigger_mock import latency
 from trigger_mock.credentials import Keyring
-from trigger_mock.endpoint import Endpoint
-from trigger_mock.limits import Counters, Limiter, counters
+from trigger_mock.endpoint import QUOTA, Answer, Endpoint
+from trigger_mock.limits import Counters, Limiter, Quota, counters
 from trigger_mock.recall import Memories
 from trigger_mock.refusals import RateLimited, Refusal, envelope
 from trigger_mock.request_id import generated, signature
@@ -43,9 +45,10 @@ def create_app(
 ) -> Flask:
     """Make the WSGI application.
 
-    With nothing given it serves the shipped fixtures, or what the `TRIGGER_MOCK_*` variables say (`flask --app trigger_mock run`).
-    `clock` (seconds, monotonic) is what rate windows run on, unless `counting` brings its own; `sleep` is how simulated latency
-    passes; `request_ids` makes the `X-Request-Id` of requests that bring none. Raises `FixtureErrors` for bad fixtures.
+    With nothing given it serves the shipped fixtures, or what the `TRIGGER_MOCK_*` variables say (`flask
+    --app trigger_mock run`). `clock` (seconds, monotonic) is what rate windows run on, unless `counting`
+    brings its own; `sleep` is how simulated latency passes; `request_ids` makes the `X-Request-Id` of
+    requests that bring none. Raises `FixtureErrors` for bad fixtures.
     """
     if corpus is None and settings is None:
         # Imported here: the command imports this module to serve.
@@ -77,10 +80,12 @@ def create_app(
 
     @app.after_request
     def sign(response: Response) -> Response:
-        headers = response.headers
-        headers["X-Request-Id"] = signature(request.environ.get("HTTP_X_REQUEST_ID", ""), request_ids)
-        if quota := g.get("quota"):
-            headers.extend(quota.headers)
+        environ, add = request.environ, response.headers.add
+        add("X-Request-Id", signature(environ.get("HTTP_X_REQUEST_ID", ""), request_ids))
+        quota: Quota | None = environ.get(QUOTA)
+        if quota is not None:
+            for name, value in quota.headers:
+                add(name, value)
         return response
 
     return app
@@ -122,6 +127,6 @@ def _failed(error: Exception) -> Response:
 
 
 def _json(status: int, body: object, headers: object) -> Response:
-    response = Response(orjson.dumps(body), status, mimetype="application/json")
+    response = Answer(orjson.dumps(body), status, content_type="application/json")
     response.headers.extend(headers)  # type: ignore[arg-type]
     return response

@@ -1,8 +1,9 @@
 """What a client asks: the body decoded once, validated once, into one frozen value.
 
-Contract: `TriggerRequest`. Field failures read as FastAPI and pydantic write them, all of them at once; an option outside its
-enum (`include`, `mode`) becomes an `ErrorEnvelope`, as the 422 description says. A missing signal or scope is the last thing
-looked at. Unknown fields are ignored here; `trigger_mock.hints` speaks of them. Knows nothing of Flask.
+Contract: `TriggerRequest`. Field failures read as FastAPI and pydantic write them, all of them at once; an
+option outside its enum (`include`, `mode`) becomes an `ErrorEnvelope`, as the 422 description says. A missing
+signal or scope is the last thing looked at. Unknown fields are ignored here; `trigger_mock.hints` speaks of
+them. Knows nothing of Flask.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ LONGEST_TASK = 2000
 MOST_ENTRIES = 1000
 _BOTH: frozenset[str] = frozenset({"lesson", "procedure"})
 _JSON = re.compile(r"\s*application/(?:[^;,\s/]+\+)?json\s*(?:;|$)", re.IGNORECASE)
-#: Bodies that orjson may read with loss: numbers with a fraction or exponent, or longer than 64 bits.
-_ROUNDED = re.compile(rb"[:\[,\s-][0-9]+[.eE]|[0-9]{19}")
+#: Integers from here on are kept by their text.
+_LONG = 10**18
 
 
 class ActionContext(BaseModel):
@@ -50,7 +51,9 @@ def _once_each(values: list[Corpus]) -> list[Corpus]:
 
 
 class Ask(BaseModel):
-    """A valid request. Sets and scope are derived, so that the rest of the house never sees an absent or empty list."""
+    """A valid request. Sets and scope are derived, so that the rest of the house never sees an absent or
+    empty list.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -100,11 +103,14 @@ def decode(raw: bytes, content_type: str | None) -> Any:
         raise InvalidFields([{"type": "missing", "loc": ["body"], "msg": "Field required", "input": None}])
     if content_type is None or not _JSON.match(content_type):
         raise InvalidFields([_not_an_object(raw.decode(errors="replace"))])
-    if not _ROUNDED.search(raw):
-        try:
-            return orjson.loads(raw)
-        except orjson.JSONDecodeError:
-            pass  # The standard parser reads NaN, a BOM, UTF-16 and lone surrogates too, and words its refusal as FastAPI's.
+    try:
+        value = orjson.loads(raw)
+        if not _is_rounded(value):
+            return value
+    except orjson.JSONDecodeError:
+        # The standard parser reads NaN, a BOM, UTF-16 and lone surrogates too, and words refusals as
+        # FastAPI does.
+        pass
     try:
         return json.loads(raw, parse_float=Number, parse_int=integer, parse_constant=Number)
     except json.JSONDecodeError as error:
@@ -121,8 +127,24 @@ def decode(raw: bytes, content_type: str | None) -> Any:
         raise _malformed(0, "Nested too deeply") from None
 
 
+def _is_rounded(value: Any) -> bool:
+    """Whether a number of the body may have lost its text: one with a fraction or exponent, or beyond 64 bits."""
+    values = [value]
+    for each in values:  # grows as it is read, in place of recursion
+        kind = type(each)
+        if kind is dict:
+            values.extend(each.values())
+        elif kind is list:
+            values.extend(each)
+        elif kind is float or (kind is int and not -_LONG < each < _LONG):
+            return True
+    return False
+
+
 def validate(body: Any) -> Ask:
-    """JSON value → request. Raises `InvalidFields` with every failing field, or the envelope for an option outside its enum."""
+    """JSON value → request. Raises `InvalidFields` with every failing field, or the envelope for an option
+    outside its enum.
+    """
     try:
         return Ask.model_validate(body)
     except ValidationError as error:
@@ -140,7 +162,9 @@ def validate(body: Any) -> Ask:
 
 
 def require_signal_and_scope(ask: Ask) -> None:
-    """Raise `InvalidRequest` when nothing fires or nothing scopes; an empty string or a list of them scopes nothing."""
+    """Raise `InvalidRequest` when nothing fires or nothing scopes; an empty string or a list of them
+    scopes nothing.
+    """
     missing: list[str] = []
     if not ask.entities and ask.action is None:
         missing.append("a firing signal is required: pass action, or entities with at least one item")
@@ -188,10 +212,8 @@ def _entry(detail: ErrorDetails) -> dict[str, Any]:
 
 
 def _not_an_object(seen: Any, *loc: str | int) -> dict[str, Any]:
-    # FastAPI reads bodies `from_attributes`; its word for 'no object' is taken without that mode, in which a value of any
-    # class of ours would pass for an object with nothing set.
-    if seen is None and not loc:
-        return {"type": "missing", "loc": ["body"], "msg": "Field required", "input": None}
+    # FastAPI reads bodies `from_attributes`; its word for 'no object' is taken without that mode, in which a
+    # value of any class of ours would pass for an object with nothing set.
     return {
         "type": "model_attributes_type",
         "loc": ["body", *loc],

@@ -1,11 +1,13 @@
 """The markdown block that `mode=compose` puts before an agent.
 
-Form: a heading, then one bullet a row, `- **[LESSON]** …` or `- **[PROCEDURE]** …`, its reason and the trigger that fired
-behind the text, a procedure's steps as a numbered list below. Contract: `SearchResponse.context`.
+Form: a heading, then one bullet a row, `- **[LESSON]** …` or `- **[PROCEDURE]** …`, its reason and the
+trigger that fired behind the text, a procedure's steps as a numbered list below. Contract:
+`SearchResponse.context`.
 
-Row text is data from past sessions and may be hostile. It cannot leave its line: every kind of line break and control character
-becomes a blank, characters that reorder text are dropped, a step cannot open with a block marker, a tag cannot be closed or
-opened, and the marker of a bullet cannot be spoken. Everything else stands as it was recorded. Knows nothing of HTTP.
+Row text is data from past sessions and may be hostile. It cannot leave its line: every kind of line break and
+control character becomes a blank, characters that reorder text are dropped, a step cannot open with a block
+marker, a tag cannot be closed or opened, and the marker of a bullet cannot be spoken. Everything else stands
+as it was recorded. Knows nothing of HTTP.
 """
 
 from __future__ import annotations
@@ -21,12 +23,14 @@ HEADING = "## Lessons and procedures from past sessions"
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _REORDERING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
-_BLOCK_MARKER = re.compile(r"(?=[#>|=*+~`-])|(?<=\d)(?=[.)](?:\s|$))")
+_BLOCK_MARKER = re.compile(r"(?=[#>|=*+~`\[-]|_ *_ *_)|\d+(?=[.)](?:\s|$))")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def compose(kept: Iterable[tuple[Row, tuple[str, ...], str]]) -> str | None:
-    """Return the block of these rows (each with the entities that fired it and the reason it stays); None when there are none."""
+    """Return the block of these rows (each with the entities that fired it and the reason it stays); None
+    when there are none.
+    """
     items = [_item(row, matched_on, because) for row, matched_on, because in kept]
     return "\n".join([HEADING, "", *items]) + "\n" if items else None
 
@@ -39,7 +43,8 @@ def one_line(text: str) -> str:
 
 def _item(row: Row, matched_on: tuple[str, ...], because: str) -> str:
     fired = ", ".join(map(_code, matched_on))
-    return f"- **[{row.type.upper()}]** {_line(row.text)} _({_line(because)}; fired by {fired})_{_steps(row.steps)}"
+    label = f"**[{row.type.upper()}]**"
+    return f"- {label} {_line(row.text)} ({_line(because)}; fired by {fired}){_steps(row.steps)}"
 
 
 @lru_cache(maxsize=8192)
@@ -55,9 +60,11 @@ def _steps(steps: tuple[str, ...] | None) -> str:
 
 
 def _after_marker(line: str) -> str:
-    """A line that may follow a list marker without opening a block of its own: its first marker is escaped."""
-    leading = _BLOCK_MARKER.match(line) or re.match(r"\d+(?=[.)](?:\s|$))", line)
-    return f"{line[: leading.end()]}\\{line[leading.end() :]}" if leading else line
+    """A line that may follow a list marker without opening a block of its own: its first marker is
+    escaped.
+    """
+    marker = _BLOCK_MARKER.match(line)
+    return f"{line[: marker.end()]}\\{line[marker.end() :]}" if marker else line
 
 
 @lru_cache(maxsize=8192)

@@ -1,8 +1,9 @@
 """Who is calling: the key decides the organisation, and nothing else does.
 
-Contract: security schemes `ApiKeyHeader` and `BearerToken`. `x-api-key` is read first; when both are sent they must
-agree. The word `Bearer` is case-insensitive, the key is not. A public client sends `Authorization: Token <key>`, which the
-contract does not name: refused unless allowed. Knows nothing of Flask; reads header values as WSGI hands them over.
+Contract: security schemes `ApiKeyHeader` and `BearerToken`. `x-api-key` is read first; when both are sent
+they must agree. The word `Bearer` is case-insensitive, the key is not. A public client sends `Authorization:
+Token <key>`, which the contract does not name: refused unless allowed. Knows nothing of Flask; reads header
+values as WSGI hands them over.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ class Keyring:
     def caller(self, api_key: str | None, authorization: str | None) -> Caller:
         """Return who sent these two headers (None where one is absent).
 
-        Raises `Unauthorized` when no known key is among them, and when the two carry different keys. An `Authorization` of
-        a scheme that carries no key of ours (`Basic` from a proxy, say) is no credential: it is as if it were absent.
+        Raises `Unauthorized` when no known key is among them, and when the two carry different keys. An
+        `Authorization` of a scheme that carries no key of ours (`Basic` from a proxy, say) is no credential:
+        it is as if it were absent.
         """
         bearer = self._bearer(authorization)
         if api_key is not None and bearer is not None and api_key != bearer:

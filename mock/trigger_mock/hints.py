@@ -1,7 +1,8 @@
 """What a client most likely meant: hints for the log about what the endpoint ignores.
 
-The contract forbids no unknown field, so none is refused; they are still a common mistake, and an answer without rows says
-nothing of it. A hint names fields, never values: a value may be a secret. Knows nothing of Flask.
+The contract forbids no unknown field, so none is refused; they are still a common mistake, and an answer
+without rows says nothing of it. A hint names fields, never values: a value may be a secret. Knows nothing of
+Flask.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ _MEANT = {
 _MEANT_IN_ACTION = {
     "input": "action.args", "arguments": "action.args", "params": "action.args", "parameters": "action.args",
     "tool_input": "action.args", "name": "action.tool", "tool_name": "action.tool", "toolName": "action.tool",
-    "result": "action.output", "response": "action.output", "tool_response": "action.output", "stdout": "action.output",
+    "result": "action.output", "response": "action.output", "tool_response": "action.output",
+    "stdout": "action.output",
 }  # fmt: skip
 _OWN_WORDS = {
     "org_id": "org_id is not read: the key alone decides the organisation",

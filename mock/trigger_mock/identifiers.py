@@ -1,29 +1,32 @@
-"""Which identifiers an action fires: the greppable symbols in its tool name, its arguments' values and its output.
+"""Which identifiers an action fires: the greppable symbols in its tool name, its arguments' values and its
+output.
 
-Contract: `ActionContext` ('greppable identifiers are extracted server-side'); the rules are this project's reading of it.
+Contract: `ActionContext` ('greppable identifiers are extracted server-side'); the rules are this project's
+reading of it.
 
-Texts. The `tool` name; every string in the values of `args`, at any depth; `output`. Keys of `args` do not fire. Numbers and
-booleans in `args` fire by their JSON text alone, as the client wrote it (`1.50`, `404`, `true`); null fires nothing.
+Texts. The `tool` name; every string in the values of `args`, at any depth; `output`. Keys of `args` do not
+fire. Numbers and booleans in `args` fire by their JSON text alone, as the client wrote it (`1.50`, `404`,
+`true`); null fires nothing.
 
 From each text:
 
 1. the whole text, trimmed;
-2. each word (the text split at white space), as it stands and *bare*: without quotes and brackets around it and without
-   punctuation after it;
+2. each word (the text split at white space), as it stands and *bare*: without quotes and brackets around it
+   and without punctuation after it;
 3. runs of two to four consecutive words, joined by one blank, as they stand and bare: `gh pr view`;
 4. the pieces of a word between `=`, `:`, `,`, `(` and `)`, bare.
 
 Words, pieces and a whole text of one line are read further:
 
-5. a path or URL (anything with `/` or `\\` in it) fires every trailing sub-path, `src/app/loop.py` → `app/loop.py` and `loop.py`,
-   and the stem of its file, `loop`; one with back-slashes fires the slashed form of each as well; a query or fragment is
-   cut off, and a URL fires its absolute path, `/v1/refunds`. A directory's name alone never fires: `/home/users/` gives
-   `home/users`, not `users`;
+5. a path or URL (anything with `/` or `\\` in it) fires every trailing sub-path, `src/app/loop.py` →
+   `app/loop.py` and `loop.py`, and the stem of its file, `loop`; one with back-slashes fires the slashed form
+   of each as well; a query or fragment is cut off, and a URL fires its absolute path, `/v1/refunds`. A
+   directory's name alone never fires: `/home/users/` gives `home/users`, not `users`;
 6. a file's name on its own (`loop.py`) fires its stem;
 7. a dotted or `::` name fires its trailing parts: `stripe.refunds.create` → `refunds.create` and `create`.
 
-Linear in the input: rules 5 to 7 look at the last 64 segments of a name and make nothing longer than 1,024 characters.
-Knows nothing of rows: what is fired here is only ever compared whole.
+Linear in the input: rules 5 to 7 look at the last 64 segments of a name and make nothing longer than 1,024
+characters. Knows nothing of rows: what is fired here is only ever compared whole.
 """
 
 from __future__ import annotations
@@ -41,8 +44,9 @@ LONGEST_RUN = 4
 _OPENING = "'\"`“”‘’«»()[]{}<>"
 _CLOSING = _OPENING + ".,;:!?…"
 _BETWEEN_PIECES = re.compile(r"[=:,()]+")
+_QUERY = re.compile(r"[?#]")
 _SEPARATOR = re.compile(r"[/\\]+")
-_FILE_NAME = re.compile(r"[^/\\]*[^./\\][^/\\]*\.[A-Za-z][A-Za-z0-9]{0,4}")
+_FILE_ENDING = re.compile(r"[A-Za-z][A-Za-z0-9]{0,4}")
 _READ_FURTHER = re.compile(r"[/\\.=:,()]")
 
 
@@ -69,7 +73,9 @@ def identifiers(action: Action) -> frozenset[str]:
 
 
 def sources(action: Action) -> Iterator[tuple[str, str | float | bool]]:
-    """The values that fire, each with where it stands (`action.args.edits[0].path`), in the order of the request."""
+    """The values that fire, each with where it stands (`action.args.edits[0].path`), in the order of the
+    request.
+    """
     if action.tool is not None:
         yield "action.tool", action.tool
     if action.args is not None:
@@ -126,8 +132,9 @@ def _read_name(name: str, fired: set[str]) -> None:
     if "/" in name or "\\" in name:
         _read_path(name, fired)
         return
-    if _FILE_NAME.fullmatch(name):
-        fired.add(name.rpartition(".")[0])
+    stem, _, ending = name.rpartition(".")
+    if stem.strip(".") and _FILE_ENDING.fullmatch(ending):
+        fired.add(stem)
     for joint in (".", "::"):
         if joint in name:
             _read_trailing_parts(name, joint, fired)
@@ -145,11 +152,12 @@ def _read_trailing_parts(name: str, joint: str, fired: set[str]) -> None:
 
 
 def _read_path(path: str, fired: set[str]) -> None:
-    scheme, is_url, rest = path.partition("://")
+    _, is_url, rest = path.partition("://")
     if is_url:
         path = rest
-    cut = re.split(r"[?#]", path, maxsplit=1)[0]
-    for one in {path, cut}:
+    cut = _QUERY.split(path, maxsplit=1)[0]
+    for one in filter(None, {path, cut}):
+        fired.add(one)
         _read_sub_paths(one, fired)
         if "\\" in one:
             slashed = _SEPARATOR.sub("/", one)

@@ -1,8 +1,9 @@
 """How long the mock pretends to think, in seconds, so that clients meet their budgets before production does.
 
-A delay is a function of the request and the seed alone: the same request takes the same time, and says so in `stage_timings`.
-`realistic` draws from log-normal distributions whose medians are what the service is known for, about 1.0 s under `retrieve`
-and 1.7 s under `compose`, with a tail of several seconds for one call in a hundred. Knows nothing of HTTP.
+A delay is a function of the request and the seed alone: the same request takes the same time, and says so in
+`stage_timings`. `realistic` draws from log-normal distributions whose medians are what the service is known
+for, about 1.0 s under `retrieve` and 1.7 s under `compose`, with a tail of several seconds for one call in a
+hundred. Knows nothing of HTTP.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """Numbers that remember how the client wrote them.
 
-An identifier fires by its JSON text, so `1.50` must stay `1.50`, and an integer of 40 digits all of its digits; a float holds
-neither. Knows nothing of requests.
+An identifier fires by its JSON text, so `1.50` must stay `1.50`, and an integer of 40 digits all of its
+digits; a float holds neither. Knows nothing of requests.
 """
 
 from __future__ import annotations
 
 import json
+from typing import Self
 
 
 class Number(float):
@@ -15,7 +16,7 @@ class Number(float):
     __slots__ = ("text",)
     text: str
 
-    def __new__(cls, text: str) -> Number:
+    def __new__(cls, text: str) -> Self:
         """Keep the text; as a value it is the nearest float (infinite when beyond its range)."""
         self = super().__new__(cls, text)
         self.text = text

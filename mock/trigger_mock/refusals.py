@@ -1,7 +1,9 @@
 """Every way in which the endpoint declines, and the envelope each one becomes.
 
-What varies is data on the class; `trigger_mock.app` registers the one handler that turns a refusal into a response.
-Contract: `ErrorEnvelope`, `ErrorDetail`, and FastAPI's `HTTPValidationError` that `ErrorEnvelope` describes (defect D4).
+What varies is data on the class; `trigger_mock.app` registers the one handler that turns a refusal into a
+response.
+Contract: `ErrorEnvelope`, `ErrorDetail`, and FastAPI's `HTTPValidationError` that `ErrorEnvelope` describes
+(defect D4).
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ class Refusal(Exception):
 
 
 class Unauthorized(Refusal):
-    """No credential, an unknown one, or two that disagree: one answer for all, so that none can be told apart."""
+    """No credential, an unknown one, or two that disagree: one answer for all, so that none can be told
+    apart.
+    """
 
     status, code = 401, "unauthorized"
 
@@ -48,7 +52,9 @@ class Unauthorized(Refusal):
 
 
 class RateLimited(Refusal):
-    """The key spent its rate or its daily cap; `retry_after` whole seconds from now a request gets through."""
+    """The key spent its rate or its daily cap; `retry_after` whole seconds from now a request gets
+    through.
+    """
 
     status, code = 429, "rate_limited"
 
@@ -63,7 +69,9 @@ class RateLimited(Refusal):
 
 
 class InvalidRequest(Refusal):
-    """The fields are well formed, and the request still cannot be served: no signal, no scope, an unknown mode."""
+    """The fields are well formed, and the request still cannot be served: no signal, no scope, an unknown
+    mode.
+    """
 
     status, code = 422, "invalid_request"
 
@@ -75,7 +83,8 @@ class UnsupportedInclude(Refusal):
 
 
 class InvalidFields(Refusal):
-    """Fields of the wrong type or size, or a body that is no JSON object: every failing field, in pydantic's wording.
+    """Fields of the wrong type or size, or a body that is no JSON object: every failing field, in pydantic's
+    wording.
 
     `entries` are `{type, loc, msg, input, ctx?}`, as FastAPI writes them.
     """
@@ -95,5 +104,7 @@ class InvalidFields(Refusal):
 
 
 def envelope(code: str, message: str) -> dict[str, Any]:
-    """An `ErrorEnvelope` for what is no refusal of the endpoint: unknown paths, wrong methods, faults of our own."""
+    """An `ErrorEnvelope` for what is no refusal of the endpoint: unknown paths, wrong methods, faults of
+    our own.
+    """
     return {"detail": {"code": code, "message": message}}

@@ -1,7 +1,7 @@
 """How an input is shown back to whoever sent it: short, and always valid JSON in valid UTF-8.
 
-A validation entry carries the `input` that failed. Clients send megabytes, NaN, lone surrogates and nests of a thousand
-arrays; what comes back is bounded and can be encoded.
+A validation entry carries the `input` that failed. Clients send megabytes, NaN, lone surrogates and nests of
+a thousand arrays; what comes back is bounded and can be encoded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def shown(value: Any, depth: int = 0) -> Any:
-    """A copy of a JSON value: long texts and lists cut (and saying so), deep nests closed, unencodable characters replaced."""
+    """A copy of a JSON value: long texts and lists cut (and saying so), deep nests closed, unencodable
+    characters replaced.
+    """
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, Number) or (isinstance(value, float) and not math.isfinite(value)):
