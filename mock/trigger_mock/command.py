@@ -213,9 +213,10 @@ def _serve_on_waitress(corpus: Corpus, settings: Settings, options: dict[str, An
 
     with _listening(options):
         listening = server.bind(options["host"], options["port"])
-    application = _application(corpus, settings)
-    _announce(server.url_of(listening), corpus, options["fixtures"])
-    server.serve(application, listening, body_limit=settings.body_limit)
+    with listening:
+        application = _application(corpus, settings)
+        _announce(server.url_of(listening), corpus, options["fixtures"])
+        server.serve(application, listening, body_limit=settings.body_limit)
 
 
 def _serve_on_granian(corpus: Corpus, settings: Settings, options: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""What the command says before it serves: one line for a wrong use, every mistake of the fixtures, a curl that works."""
+"""What the command says before it serves: one line for a wrong use, every mistake, a curl that works."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from tests.mock.processes import FIXTURES, environment, run, running, write
+
 from trigger_mock import command
 
 
@@ -155,12 +155,12 @@ def test_the_address_keys_and_fixtures_are_announced_in_one_line(tmp_path: Path)
 AWKWARD = {
     "quotes": """organisations: {o'hara: {keys: ["k'ey"]}}
 memories: [{organisation: o'hara, type: lesson, text: t, user_id: "it's \\"me\\"", trigger_entities: ["$(x) `y` 'z'"]}]""",  # fmt: skip
-    "letters": """organisations: {nörd: {keys: [schlüssel]}}
+    "letters": """organisations: {nörd: {keys: [key]}}
 memories: [{organisation: nörd, type: lesson, text: t, app_id: прод, trigger_entities: ["メモリ🙂"]}]""",
     "a group alone": """organisations: {o: {keys: [k]}}
 memories: [{organisation: o, type: procedure, text: t, group_ids: [g1, g2], trigger_entities: [x], steps: [s]}]""",  # fmt: skip
-    "facts and keyless organisations first": """organisations: {mute: {keys: []}, o: {keys: [k]}}
-memories: [{organisation: mute, type: lesson, text: t, user_id: u, trigger_entities: [x]},
+    "facts first": """organisations: {o: {keys: [k]}}
+memories: [
   {organisation: o, type: fact, text: t, user_id: u},
   {organisation: o, type: lesson, text: t, agent_id: a, trigger_entities: [x]}]""",
     "a gate that keeps nothing": """organisations: {o: {keys: [k]}}
@@ -178,7 +178,7 @@ def test_the_printed_curl_returns_rows(tmp_path: Path, fixtures: str | None) -> 
 
 
 def test_a_terminal_without_the_letters_still_gets_a_curl_that_works(tmp_path: Path) -> None:
-    fixtures = AWKWARD["letters"].replace("schlüssel", "key")
+    fixtures = AWKWARD["letters"]
     with running(
         "--port", "0", "--fixtures", write(tmp_path, fixtures), variables={"PYTHONIOENCODING": "ascii"}
     ) as up:

@@ -14,10 +14,10 @@ from pathlib import Path
 from statistics import median
 
 import pytest
-
 from tests.mock.processes import KEY, Running, environment, running, write
 from tests.mock.raw import PATH, Reply, connected, exchange, request
 from tests.mock.redis_server import redis_server
+
 from trigger_fixtures import load
 from trigger_mock import Settings, create_app
 
@@ -34,7 +34,10 @@ OPTIONS: dict[str, tuple[str, Callable[[Running], bool]]] = {
     "rate-limit": ("7/minute", lambda up: ask(up).header("RateLimit-Limit") == "7"),
     "daily-cap": ("5", lambda up: ask(up).header("RateLimit-Limit") == "5"),
     "body-limit": ("10", lambda up: ask(up).status == 413),
-    "latency": ("20ms", lambda up: ask(up).json["stage_timings"] != {} and 0.02 in ask(up).json["stage_timings"].values()),  # fmt: skip
+    "latency": (
+        "20ms",
+        lambda up: ask(up).json["stage_timings"] != {} and 0.02 in ask(up).json["stage_timings"].values(),
+    ),  # fmt: skip
     "log-level": ("error", lambda up: ask(up, request(BODY, key="x")).status == 401 and up.log == ""),
     "server": ("granian", lambda up: ask(up).status == 200),
     "host": ("localhost", lambda up: ask(up).status == 200),
