@@ -1,7 +1,8 @@
 """The command `trigger-mock`: options, environment, the lines it prints, and its exit codes.
 
-Every option is also `TRIGGER_MOCK_<OPTION>` in the environment, read by the same parser, for CI and for embedding servers.
-Exit 0: served until told to stop, or fixtures checked; 1: `--check` found mistakes; 2: wrong use, said in one line.
+Every option is also `TRIGGER_MOCK_<OPTION>` in the environment, read by the same parser, for CI and for
+embedding servers. Exit 0: served until told to stop, or fixtures checked; 1: `--check` found mistakes;
+2: wrong use, said in one line.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class _Latency(click.ParamType[float | str]):
 )
 @click.option(
     "--fixtures", multiple=True, type=click.Path(), metavar="PATH",
-    help="File or folder of fixtures, in place of the shipped set; repeat to overlay (by id). `default` names the shipped set.",
+    help="File or folder, in place of the shipped set (`default`); repeat to overlay by id.",
 )  # fmt: skip
 @click.option(
     "--rate-limit",
@@ -167,7 +168,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def from_environment() -> tuple[Corpus, Settings]:
-    """What the `TRIGGER_MOCK_*` variables say, by the command's own parser. Raises `click.UsageError`, `FixtureErrors`."""
+    """What the `TRIGGER_MOCK_*` variables say. Raises `click.UsageError`, `FixtureErrors`."""
     with command.make_context("trigger-mock", []) as context:
         options = context.params
     return _load(options["fixtures"]), _settings(options)
@@ -256,8 +257,8 @@ def _listening(options: dict[str, Any]) -> Generator[None]:
     except OSError as error:
         advice = "; choose another --port, 0 takes a free one" if error.errno in _PORT_ERRORS else ""
         # Python adds the address to some reasons; it is said already. Those of a name look-up are negative.
-        known = error.errno is not None and error.errno > 0
-        reason = os.strerror(error.errno) if known else error.strerror or error
+        number = error.errno or 0
+        reason = os.strerror(number) if number > 0 else error.strerror or error
         _give_up(f"cannot listen on {host}:{port}: {reason}{advice}")
 
 
@@ -279,32 +280,34 @@ def _application_in_worker(paths: tuple[str, ...], settings: Settings, log_level
 
 
 def _announce(url: str, corpus: Corpus, paths: tuple[str, ...]) -> None:
-    if isinstance(sys.stdout, io.TextIOWrapper):
+    stdout: Any = sys.stdout
+    if isinstance(stdout, io.TextIOWrapper):
         # A terminal that knows no such letters shows their escapes, which JSON reads as well.
-        sys.stdout.reconfigure(errors="backslashreplace")
+        stdout.reconfigure(errors="backslashreplace")
     keys = "; ".join(
         f"{organisation.name} {', '.join(key.key for key in organisation.keys)}"
         for organisation in corpus.organisations.values()
     )
     click.echo(f"trigger-mock answers at {url} | keys: {keys} | fixtures: {_summary(corpus, paths)}")
     click.echo(_example(url, corpus))
-    sys.stdout.flush()
+    stdout.flush()
 
 
 def _summary(corpus: Corpus, paths: tuple[str, ...]) -> str:
     directives = sum(row.type in DIRECTIVES for row in corpus.rows)
-    return f"{', '.join(paths) or SHIPPED} ({len(corpus.rows)} memories, {directives} of them lessons and procedures)"
+    held = f"{len(corpus.rows)} memories, {directives} of them lessons and procedures"
+    return f"{', '.join(paths) or SHIPPED} ({held})"
 
 
 def _example(url: str, corpus: Corpus) -> str:
-    """A `curl` that returns rows: the contract's own example where the fixtures hold it, else the first row that can be reached."""
+    """A `curl` that returns rows: the contract's own example where it is there, or the first row."""
     reachable = [
         row
         for row in corpus.rows
         if row.type in DIRECTIVES and _axis(row) and corpus.organisations[row.organisation].keys
     ]
     if not reachable:
-        return "no lesson or procedure of these fixtures can be recalled: none has a scope and an organisation with a key"
+        return "no lesson or procedure of these fixtures can be recalled: none has a scope"
     row = next(
         (row for row in reachable if row.user_id == "user-123" and "tool_loop.py" in row.trigger_entities),
         reachable[0],

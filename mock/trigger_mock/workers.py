@@ -119,7 +119,8 @@ class _Worker:
     def _leave(self, told: socket.socket, parent: int) -> None:
         """Once told to stop (or orphaned), end the process as soon as no reply is in flight.
 
-        granian ends by itself when every connection is done; but it waits for a client that will never finish its body.
+        granian ends by itself when every connection is done; but it would wait for a client that never
+        finishes its body.
         """
         while not select.select([told], [], [], 1.0)[0] and os.getppid() == parent:
             pass

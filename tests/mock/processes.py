@@ -125,3 +125,15 @@ def write(folder: Path, text: str = FIXTURES, name: str = "fixtures.yaml") -> st
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return str(path)
+
+
+def run_code(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a piece of Python in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment(**variables),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )

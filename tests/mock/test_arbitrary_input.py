@@ -1,4 +1,4 @@
-"""Whatever comes in, what goes out is one of the contract's shapes: driven with arbitrary bytes, JSON and headers."""
+"""Whatever comes in (arbitrary bytes, JSON, headers), what goes out is one of the contract's shapes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,19 @@ KEY = "xtk_demo_acme"
 DOCUMENTED = (200, 401, 422, 429)
 
 texts = st.text(st.characters(), max_size=30) | st.sampled_from(
-    ["", "user-123", "tool_loop.py", "lesson", "procedure", "compose", "retrieve", "\x00", "\ud800", "\udfff\ud83d"]
-)  # fmt: skip
+    [
+        "",
+        "user-123",
+        "tool_loop.py",
+        "lesson",
+        "procedure",
+        "compose",
+        "retrieve",
+        "\x00",
+        "\ud800",
+        "\udfff\ud83d",
+    ]
+)
 values = st.recursive(
     st.none()
     | st.booleans()
@@ -34,17 +45,41 @@ values = st.recursive(
     max_leaves=12,
 )
 FIELDS = (
-    "action", "entities", "include", "task", "mode", "user_id", "group_ids", "agent_id", "app_id", "namespace"
-)  # fmt: skip
+    "action",
+    "entities",
+    "include",
+    "task",
+    "mode",
+    "user_id",
+    "group_ids",
+    "agent_id",
+    "app_id",
+    "namespace",
+)
 actions = st.dictionaries(st.sampled_from(["tool", "args", "output", "input"]) | texts, values, max_size=4)
 asks = st.dictionaries(
     st.sampled_from(FIELDS) | texts, values | actions | st.lists(texts, max_size=5), max_size=7
 )
 header_values = st.text(st.characters(max_codepoint=255, exclude_characters="\r\n"), max_size=40)
 header_names = st.sampled_from(
-    ["x-api-key", "Authorization", "Content-Type", "X-Request-Id", "X-Org-Id", "Accept", "Content-Encoding", "Cookie",
-     "Accept-Encoding", "Range", "If-None-Match", "Origin", "X-Forwarded-Proto", "X-HTTP-Method-Override", "Upgrade"]
-)  # fmt: skip
+    [
+        "x-api-key",
+        "Authorization",
+        "Content-Type",
+        "X-Request-Id",
+        "X-Org-Id",
+        "Accept",
+        "Content-Encoding",
+        "Cookie",
+        "Accept-Encoding",
+        "Range",
+        "If-None-Match",
+        "Origin",
+        "X-Forwarded-Proto",
+        "X-HTTP-Method-Override",
+        "Upgrade",
+    ]
+)
 
 
 @pytest.fixture(scope="module")
@@ -108,14 +143,22 @@ def test_damaged_json_draws_a_documented_answer(
     judge(send(client, body[:cut] + patch + body[cut + 1 :]))
 
 
-@given(headers=st.lists(st.tuples(header_names, header_values | st.sampled_from([KEY, f"Bearer {KEY}", "application/json"])), max_size=8))  # fmt: skip
+@given(
+    headers=st.lists(
+        st.tuples(header_names, header_values | st.sampled_from([KEY, f"Bearer {KEY}", "application/json"])),
+        max_size=8,
+    )
+)
 @example(headers=[("x-api-key", KEY), ("x-api-key", KEY)])
 @example(headers=[("Content-Type", "/"), ("Content-Type", "application/json;;")])
 def test_any_headers_draw_a_documented_answer(client: FlaskClient, headers: list[tuple[str, str]]) -> None:
     judge(client.post(PATH, data=b'{"user_id": "u", "entities": ["x"]}', headers=headers))
 
 
-@given(path=st.text(st.characters(codec="ascii", exclude_characters="?#"), max_size=30), method=st.sampled_from(["GET", "PUT", "DELETE", "OPTIONS", "TRACE", "BREW"]))  # fmt: skip
+@given(
+    path=st.text(st.characters(codec="ascii", exclude_characters="?#"), max_size=30),
+    method=st.sampled_from(["GET", "PUT", "DELETE", "OPTIONS", "TRACE", "BREW"]),
+)
 def test_any_other_path_or_method_draws_an_envelope(client: FlaskClient, path: str, method: str) -> None:
     judge(client.open(PATH, method=method))
     judge(client.open("/" + path.replace("/", "").replace("\\", ""), method="POST"))

@@ -36,8 +36,11 @@ from trigger_mock import command
         (["--server", "gunicorn"], "waitress"),
         (["--workers", "0"], "--workers"),
         (["--workers", "2", "--server", "waitress"], "take --server granian"),
-        (["--storage", "mysql://u:secret@h"], "expected memory:// or redis://host:port/db"),
-        (["--storage", "redis://:secret@127.0.0.1:1"], "no Redis answers at redis://127.0.0.1:1"),
+        (["--port", "0", "--storage", "mysql://u:secret@h"], "expected memory:// or redis://host:port/db"),
+        (
+            ["--port", "0", "--storage", "redis://:secret@127.0.0.1:1"],
+            "no Redis answers at redis://127.0.0.1:1",
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -87,17 +90,30 @@ def test_a_port_that_one_may_not_have_is_said(
     )
 
 
+def command_without(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command where a module is not installed."""
+    code = (
+        f"import sys; sys.modules[{module!r}] = None; import trigger_mock.command as c; c.main(sys.argv[1:])"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+
 def test_without_granian_the_extra_is_named() -> None:
-    code = "import sys; sys.modules['granian.constants'] = None; from trigger_mock.command import main; main(['--port', '0', '--workers', '2', '--storage', 'memory://'])"  # fmt: skip
-    ended = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, timeout=30, check=False)  # fmt: skip
+    ended = command_without("granian.constants", "--port", "0", "--workers", "2")
     assert ended.returncode == 2
     assert ended.stderr.splitlines()[-1].endswith("pip install 'trigger-kit[fast]'")
     assert "Traceback" not in ended.stderr
 
 
 def test_without_redis_the_extra_is_named() -> None:
-    code = "import sys; sys.modules['redis.exceptions'] = None; from trigger_mock.command import main; main(['--port', '0', '--storage', 'redis://127.0.0.1:1'])"  # fmt: skip
-    ended = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, timeout=30, check=False)  # fmt: skip
+    ended = command_without("redis.exceptions", "--port", "0", "--storage", "redis://127.0.0.1:1")
     assert ended.returncode == 2
     assert ended.stderr.endswith("pip install 'trigger-kit[redis]'\n")
 
@@ -154,11 +170,13 @@ def test_the_address_keys_and_fixtures_are_announced_in_one_line(tmp_path: Path)
 
 AWKWARD = {
     "quotes": """organisations: {o'hara: {keys: ["k'ey"]}}
-memories: [{organisation: o'hara, type: lesson, text: t, user_id: "it's \\"me\\"", trigger_entities: ["$(x) `y` 'z'"]}]""",  # fmt: skip
+memories: [{organisation: o'hara, type: lesson, text: t,
+  user_id: "it's \\"me\\"", trigger_entities: ["$(x) `y` 'z'"]}]""",
     "letters": """organisations: {nörd: {keys: [key]}}
 memories: [{organisation: nörd, type: lesson, text: t, app_id: прод, trigger_entities: ["メモリ🙂"]}]""",
     "a group alone": """organisations: {o: {keys: [k]}}
-memories: [{organisation: o, type: procedure, text: t, group_ids: [g1, g2], trigger_entities: [x], steps: [s]}]""",  # fmt: skip
+memories: [{organisation: o, type: procedure, text: t,
+  group_ids: [g1, g2], trigger_entities: [x], steps: [s]}]""",
     "facts first": """organisations: {o: {keys: [k]}}
 memories: [
   {organisation: o, type: fact, text: t, user_id: u},
@@ -193,7 +211,10 @@ def test_fixtures_without_a_row_to_reach_say_so(tmp_path: Path) -> None:
 
 def test_help_fits_a_screen_and_names_every_option() -> None:
     ended = run("--help")
-    options = "host port fixtures rate-limit daily-cap storage body-limit latency seed workers server allow-token-scheme log-level check"  # fmt: skip
+    options = (
+        "host port fixtures rate-limit daily-cap storage body-limit latency seed workers server "
+        "allow-token-scheme log-level check"
+    )
     assert ended.returncode == 0
     assert len(ended.stdout.splitlines()) <= 45
     assert all(f"--{option}" in ended.stdout for option in options.split())

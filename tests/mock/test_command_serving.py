@@ -1,4 +1,4 @@
-"""The command at work: its options and their variables, signals, several workers, and what it does not import."""
+"""The command at work: options and variables, signals, several workers, and what it does not import."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import contextlib
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
 import pytest
-from tests.mock.processes import KEY, Running, environment, running, write
+from tests.mock.processes import KEY, Running, run_code, running, write
 from tests.mock.raw import PATH, Reply, connected, exchange, request
 from tests.mock.redis_server import redis_server
 
@@ -22,7 +20,9 @@ from trigger_fixtures import load
 from trigger_mock import Settings, create_app
 
 BODY = json.dumps({"user_id": "user-123", "entities": ["tool_loop.py"], "mode": "retrieve"}).encode()
-COMPOSE = json.dumps({"user_id": "user-123", "entities": ["FIN-409", "tool_loop.py"], "task": "a refund"}).encode()  # fmt: skip
+COMPOSE = json.dumps(
+    {"user_id": "user-123", "entities": ["FIN-409", "tool_loop.py"], "task": "refund"}
+).encode()
 GOOD = request(BODY)
 
 
@@ -36,8 +36,8 @@ OPTIONS: dict[str, tuple[str, Callable[[Running], bool]]] = {
     "body-limit": ("10", lambda up: ask(up).status == 413),
     "latency": (
         "20ms",
-        lambda up: ask(up).json["stage_timings"] != {} and 0.02 in ask(up).json["stage_timings"].values(),
-    ),  # fmt: skip
+        lambda up: 0.02 in ask(up).json["stage_timings"].values(),
+    ),
     "log-level": ("error", lambda up: ask(up, request(BODY, key="x")).status == 401 and up.log == ""),
     "server": ("granian", lambda up: ask(up).status == 200),
     "host": ("localhost", lambda up: ask(up).status == 200),
@@ -157,16 +157,14 @@ def test_workers_share_a_limit_through_redis(tmp_path: Path) -> None:
 
 
 def test_flask_runs_it_with_the_same_variables(tmp_path: Path) -> None:
-    variables = environment(
-        TRIGGER_MOCK_FIXTURES=write(tmp_path), TRIGGER_MOCK_DAILY_CAP="9", PYTHONWARNINGS="default"
-    )
+    variables = {"TRIGGER_MOCK_FIXTURES": write(tmp_path), "TRIGGER_MOCK_DAILY_CAP": "9"}
     code = (
         "from flask.cli import ScriptInfo; app = ScriptInfo('trigger_mock').load_app();"
         f"answer = app.test_client().post('{PATH}', data={BODY!r}, content_type='application/json',"
         f" headers={{'x-api-key': '{KEY}'}});"
         "print(answer.status_code, answer.headers['RateLimit-Limit'], len(answer.json['data']))"
     )
-    ended = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True, timeout=30, check=False)  # fmt: skip
+    ended = run_code(code, **variables)
     assert (ended.stdout, ended.stderr) == ("200 9 1\n", "")
 
 
@@ -177,7 +175,7 @@ def test_starting_imports_nothing_that_the_base_install_does_not_use() -> None:
         " 'redis', 'limits', 'requests', 'rich', 'pytest'};"
         "print(sorted(unused & sys.modules.keys()))"
     )
-    ended = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, timeout=30, check=True)  # fmt: skip
+    ended = run_code(code)
     assert ended.stdout == "[]\n"
 
 
@@ -207,7 +205,8 @@ def test_latency_is_the_same_for_the_same_request_and_another_for_another_seed(t
     for seed in (1, 1, 2):
         settings = Settings(latency="realistic", seed=seed)
         client = create_app(load(write(tmp_path)), settings=settings, sleep=slept.append).test_client()
-        answers = [client.post(PATH, data=BODY, content_type="application/json", headers={"x-api-key": KEY}) for _ in range(2)]  # fmt: skip
+        headers = {"x-api-key": KEY, "Content-Type": "application/json"}
+        answers = [client.post(PATH, data=BODY, headers=headers) for _ in range(2)]
         assert answers[0].data == answers[1].data
     assert slept[0] == slept[1] == slept[2] == slept[3]
     assert slept[4] == slept[5] != slept[0]
