@@ -91,7 +91,7 @@ def test_keys_and_values_never_reach_the_log(tmp_path: Path) -> None:
 @pytest.mark.parametrize("server", ["waitress", "granian"])
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
 def test_a_signal_lets_the_replies_in_flight_out(tmp_path: Path, server: str, sent: signal.Signals) -> None:
-    """A terminal signals the whole group, and a wrapper passes it on: twice is what one key press comes to."""
+    """A terminal signals the whole group, and a wrapper passes it on: one key press comes twice."""
     options = ("--port", "0", "--fixtures", write(tmp_path), "--server", server, "--latency", "2s")
     with running(*options) as up, contextlib.ExitStack() as clients:
         waiting = [clients.enter_context(connected(up.address)) for _ in range(4)]
@@ -171,8 +171,8 @@ def test_flask_runs_it_with_the_same_variables(tmp_path: Path) -> None:
 def test_starting_imports_nothing_that_the_base_install_does_not_use() -> None:
     code = (
         "import sys, trigger_mock.command, trigger_mock.server; trigger_mock.create_app();"
-        "unused = {'schemathesis', 'locust', 'gevent', 'jsonschema', 'jsonschema_rs', 'hypothesis', 'granian',"
-        " 'redis', 'limits', 'requests', 'rich', 'pytest'};"
+        "unused = {'schemathesis', 'locust', 'gevent', 'jsonschema', 'jsonschema_rs', 'hypothesis',"
+        " 'granian', 'redis', 'limits', 'requests', 'rich', 'pytest'};"
         "print(sorted(unused & sys.modules.keys()))"
     )
     ended = run_code(code)
