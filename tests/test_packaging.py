@@ -83,27 +83,22 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_wheel_alone_answers_a_request(installed: Path, tmp_path: Path) -> None:
-    server = subprocess.Popen(
-        [installed / "trigger-mock", "--port", "0"],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-        env={"PATH": ""},
-    )
-    try:
+    command = [installed / "trigger-mock", "--port", "0"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, cwd=tmp_path, env={"PATH": ""}
+    ) as server:
         assert server.stdout is not None
         said = re.search(r"http://127\.0\.0\.1:\d+", server.stdout.readline())
         assert said is not None
-        request = urllib.request.Request(  # noqa: S310 - a loopback address
+        request = urllib.request.Request(
             f"{said.group()}/v1/memories/trigger",
             json.dumps({"user_id": "user-123", "entities": ["tool_loop.py"]}).encode(),
             {"x-api-key": "xtk_demo_acme", "Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=10) as reply:  # noqa: S310 - a loopback address
+        with urllib.request.urlopen(request, timeout=10) as reply:
             assert json.load(reply)["data"]
-    finally:
         server.terminate()
-        assert server.wait(10) == 0
+    assert server.returncode == 0
 
 
 @pytest.mark.parametrize(

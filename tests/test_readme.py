@@ -1,18 +1,19 @@
 """Every example of the README is run, in its order, and prints what stands there.
 
-`sh serve` starts a server that lasts for the rest of the page; `sh` runs to its end; a `text` block behind either is what it
-printed, `…` standing for anything. `python` runs in a fresh interpreter. `console` is set-up, which `.ci/run` runs.
+`sh serve` starts a server that lasts for the rest of the page; `sh` runs to its end; a `text` block behind
+either is what it printed, `…` standing for anything. `python` runs in a fresh interpreter. `console` is
+set-up, which `.ci/run` runs.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,22 +58,11 @@ def matches(printed: str, shown: str) -> bool:
 
 def test_every_example_prints_what_stands_behind_it(bench: tuple[Path, str]) -> None:
     folder, port = bench
-    servers: list[subprocess.Popen[str]] = []
-    try:
+    with contextlib.ExitStack() as servers:
         for kind, code, shown in blocks():
             code, shown = code.replace(PORT, port), shown and shown.replace(PORT, port)
             if kind == "sh serve":
-                server = subprocess.Popen(
-                    ["bash", "-c", f"exec {code}"],
-                    cwd=folder,
-                    env=environment(port),
-                    stdout=subprocess.PIPE,
-                    text=True,
-                )
-                servers.append(server)
-                assert server.stdout is not None
-                printed = "".join(server.stdout.readline() for _ in range((shown or "").count("\n")))
-                threading.Thread(target=server.stdout.read, daemon=True).start()
+                printed = serve(code, environment(port), folder, servers, lines=(shown or "").count("\n"))
             elif kind in {"sh", "python"}:
                 program = (
                     ["bash", "-euo", "pipefail", "-c", code] if kind == "sh" else [sys.executable, "-c", code]
@@ -88,10 +78,17 @@ def test_every_example_prints_what_stands_behind_it(bench: tuple[Path, str]) -> 
             assert shown is None or matches(printed, shown), (
                 f"{code}\nprinted\n{printed}\nin place of\n{shown}"
             )
-    finally:
-        for server in servers:
-            server.terminate()
-            server.wait(30)
+
+
+def serve(code: str, env: dict[str, str], folder: Path, servers: contextlib.ExitStack, lines: int) -> str:
+    """Start a server that lasts as long as `servers`; return the first lines that it prints."""
+    command = ["bash", "-c", f"exec {code}"]
+    server = servers.enter_context(
+        subprocess.Popen(command, cwd=folder, env=env, stdout=subprocess.PIPE, text=True)
+    )
+    servers.callback(server.terminate)
+    assert server.stdout is not None
+    return "".join(server.stdout.readline() for _ in range(lines))
 
 
 def test_ci_runs_the_set_up_for_the_tests_word_for_word() -> None:

@@ -19,7 +19,7 @@ _MOST_NODES = 300_000
 _LIKE_JSON = re.compile(r"\s*(?:\{\s*[\"}]|\[)")
 
 
-class UnreadableDocument(ValueError):  # noqa: N818 - it reads as what it says
+class UnreadableDocument(ValueError):
     """A file that is no contract document; the text names the file, the line, and what was expected."""
 
 
@@ -82,7 +82,7 @@ def _yaml(text: str, name: str) -> object:
     }
     try:
         # A subclass of SafeLoader: it constructs plain values only.
-        return _as_json(yaml.load(text, Loader=Plain), name)  # noqa: S506
+        return _as_json(yaml.load(text, Loader=Plain), name)
     except yaml.MarkedYAMLError as broken:
         mark = broken.problem_mark or broken.context_mark
         line = mark.line + 1 if mark else 1

@@ -33,9 +33,11 @@ QUOTA = "trigger_mock.quota"
 
 
 class Answer(Response):
-    """A response whose headers stand as they were set: none of ours is a redirect or has no body, so nothing is to be mended."""
+    """A response whose headers stand as they were set: none of ours is a redirect or has no body, so
+    nothing is to be mended.
+    """
 
-    def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:  # noqa: ARG002 - nothing depends on the request
+    def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:
         """The headers, in place of a corrected copy of them."""
         return self.headers
 

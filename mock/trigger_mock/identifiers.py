@@ -54,11 +54,11 @@ class Action(Protocol):
     """The call in flight, as the contract's `ActionContext`."""
 
     @property
-    def tool(self) -> str | None: ...  # noqa: D102
+    def tool(self) -> str | None: ...
     @property
-    def args(self) -> Mapping[str, Any] | None: ...  # noqa: D102
+    def args(self) -> Mapping[str, Any] | None: ...
     @property
-    def output(self) -> str | None: ...  # noqa: D102
+    def output(self) -> str | None: ...
 
 
 def identifiers(action: Action) -> frozenset[str]:
