@@ -14,7 +14,6 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -36,13 +35,13 @@ def blocks() -> list[tuple[str, str, str | None]]:
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+def bench(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A folder like a clone, and a free port in place of the one that the page shows."""
     folder = tmp_path_factory.mktemp("clone")
     shutil.copytree(ROOT / "examples", folder / "examples")
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = str(probe.getsockname()[1])
-    yield folder, port
+    return folder, port
 
 
 def environment(port: str) -> dict[str, str]:

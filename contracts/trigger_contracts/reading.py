@@ -82,7 +82,7 @@ def _yaml(text: str, name: str) -> object:
     }
     try:
         # A subclass of SafeLoader: it constructs plain values only.
-        return _as_json(yaml.load(text, Loader=Plain), name)
+        return _as_json(yaml.load(text, Loader=Plain), name)  # noqa: S506
     except yaml.MarkedYAMLError as broken:
         mark = broken.problem_mark or broken.context_mark
         line = mark.line + 1 if mark else 1

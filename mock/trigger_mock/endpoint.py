@@ -37,7 +37,7 @@ class Answer(Response):
     nothing is to be mended.
     """
 
-    def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:
+    def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:  # noqa: ARG002 - nothing depends on the request
         """The headers, in place of a corrected copy of them."""
         return self.headers
 

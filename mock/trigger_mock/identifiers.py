@@ -54,11 +54,11 @@ class Action(Protocol):
     """The call in flight, as the contract's `ActionContext`."""
 
     @property
-    def tool(self) -> str | None: ...
+    def tool(self) -> str | None: ...  # noqa: D102
     @property
-    def args(self) -> Mapping[str, Any] | None: ...
+    def args(self) -> Mapping[str, Any] | None: ...  # noqa: D102
     @property
-    def output(self) -> str | None: ...
+    def output(self) -> str | None: ...  # noqa: D102
 
 
 def identifiers(action: Action) -> frozenset[str]:

@@ -94,10 +94,10 @@ class WaitressServer:
         while time.monotonic() < began + self._grace and self._finishing():
             self._turn(0.05)
         self._server.task_dispatcher.shutdown(timeout=1)
-        wasyncore.close_all(self._server._map)
+        wasyncore.close_all(self._server._map)  # noqa: SLF001 - waitress closes its own map in the same way
 
     def _turn(self, timeout: float) -> None:
-        self._server.asyncore.loop(timeout=timeout, use_poll=True, map=self._server._map, count=1)
+        self._server.asyncore.loop(timeout=timeout, use_poll=True, map=self._server._map, count=1)  # noqa: SLF001
 
     def _finishing(self) -> bool:
         channels: list[Channel] = list(self._server.active_channels.values())
