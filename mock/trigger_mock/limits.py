@@ -182,10 +182,11 @@ class Limiter:
         self._windows: dict[str, list[_Window]] = {}
 
     def spend(self, caller: Caller) -> tuple[Quota | None, RateLimited | None]:
-        """Count one request of this caller; return what its headers say, and the refusal if it came too often.
+        """Count one request of this caller; return what its headers say, and the refusal if it came too soon.
 
         A request that one window refuses is not counted in those after it (who hammers past a rate does not
-        spend the day), but they are looked at: `Retry-After` is the time until all of them let it through. None for the quota when nothing limits the key.
+        spend the day), but they are looked at: `Retry-After` is the time until all of them let it through.
+        None for the quota when nothing limits the key.
         """
         quotas: list[Quota] = []
         refused: str | None = None
