@@ -5,15 +5,13 @@ envelope.
 from __future__ import annotations
 
 import logging
-import re
 import time
-import uuid
 from collections import defaultdict
 from collections.abc import Callable
 
 import orjson
 from flask import Flask, Response, request
-from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
+from werkzeug.exceptions import HTTPException
 
 from trigger_contracts.document import ENDPOINT
 from trigger_fixtures import Corpus, Row, default
@@ -23,11 +21,11 @@ from trigger_mock.endpoint import QUOTA, Answer, Endpoint
 from trigger_mock.limits import Counters, Limiter, Quota, counters
 from trigger_mock.recall import Memories
 from trigger_mock.refusals import RateLimited, Refusal, envelope
+from trigger_mock.request_id import generated, signature
 from trigger_mock.settings import Settings
 
 log = logging.getLogger("trigger_mock")
 
-_SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/+=@~-]{0,127}")
 _CODES = {404: "not_found", 405: "method_not_allowed", 413: "payload_too_large"}
 _MESSAGES = {
     404: f"Nothing is served at this path; the endpoint is POST {ENDPOINT}, without a trailing slash.",
@@ -43,7 +41,7 @@ def create_app(
     counting: Counters | None = None,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
-    request_ids: Callable[[], str] = lambda: str(uuid.uuid4()),
+    request_ids: Callable[[], str] = generated,
 ) -> Flask:
     """Make the WSGI application.
 
@@ -83,8 +81,7 @@ def create_app(
     @app.after_request
     def sign(response: Response) -> Response:
         environ, add = request.environ, response.headers.add
-        sent = environ.get("HTTP_X_REQUEST_ID")
-        add("X-Request-Id", sent if sent and _SANE_REQUEST_ID.fullmatch(sent) else request_ids())
+        add("X-Request-Id", signature(environ.get("HTTP_X_REQUEST_ID", ""), request_ids))
         quota: Quota | None = environ.get(QUOTA)
         if quota is not None:
             for name, value in quota.headers:
@@ -119,9 +116,6 @@ def _declined(error: HTTPException) -> Response:
     """Paths, methods and sizes: werkzeug's verdict, in the endpoint's envelope."""
     status = error.code or 500
     kept = [(name, value) for name, value in error.get_headers() if name in ("Allow", "Retry-After")]
-    if isinstance(error, RequestEntityTooLarge):
-        # The rest of the body stays unread, so the connection cannot carry another request.
-        kept.append(("Connection", "close"))
     message = _MESSAGES.get(status, "The request could not be read.")
     return _json(status, envelope(_CODES.get(status, "invalid_request"), message), kept)
 

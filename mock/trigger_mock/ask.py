@@ -214,8 +214,6 @@ def _entry(detail: ErrorDetails) -> dict[str, Any]:
 def _not_an_object(seen: Any, *loc: str | int) -> dict[str, Any]:
     # FastAPI reads bodies `from_attributes`; its word for 'no object' is taken without that mode, in which a
     # value of any class of ours would pass for an object with nothing set.
-    if seen is None and not loc:
-        return {"type": "missing", "loc": ["body"], "msg": "Field required", "input": None}
     return {
         "type": "model_attributes_type",
         "loc": ["body", *loc],

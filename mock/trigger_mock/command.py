@@ -214,20 +214,26 @@ def _serve(corpus: Corpus, settings: Settings, options: dict[str, Any]) -> None:
 
 
 def _serve_on_granian(corpus: Corpus, settings: Settings, options: dict[str, Any]) -> None:
-    from trigger_mock import server
+    from trigger_mock import server, workers
 
-    host, port = server.free_port(options["host"], options["port"])
+    host, port = workers.free_port(options["host"], options["port"])
     if options["workers"] > 1 and settings.storage == "memory://":
         click.echo(
             "note: each worker counts requests by itself; --storage redis://… makes them share a limit",
             err=True,
         )
-    url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    ready = partial(_announce, url, corpus, options["fixtures"])
+    ready = partial(_announce, server.url(host, port), corpus, options["fixtures"])
     make = partial(_application_in_worker, options["fixtures"], settings, options["log_level"])
     _application(corpus, settings)  # what a worker could not do either is said here, once
     try:
-        server.serve_fast(make, host, port, workers=options["workers"], ready=ready)
+        workers.serve(
+            make,
+            host,
+            port,
+            workers=options["workers"],
+            body_limit=settings.body_limit,
+            ready=ready,
+        )
     except ImportError:
         _give_up(
             "several workers and granian need an extra; install it with: pip install 'trigger-kit[fast]'"

@@ -44,8 +44,9 @@ LONGEST_RUN = 4
 _OPENING = "'\"`“”‘’«»()[]{}<>"
 _CLOSING = _OPENING + ".,;:!?…"
 _BETWEEN_PIECES = re.compile(r"[=:,()]+")
+_QUERY = re.compile(r"[?#]")
 _SEPARATOR = re.compile(r"[/\\]+")
-_FILE_NAME = re.compile(r"[^/\\]*[^./\\][^/\\]*\.[A-Za-z][A-Za-z0-9]{0,4}")
+_FILE_ENDING = re.compile(r"[A-Za-z][A-Za-z0-9]{0,4}")
 _READ_FURTHER = re.compile(r"[/\\.=:,()]")
 
 
@@ -131,8 +132,9 @@ def _read_name(name: str, fired: set[str]) -> None:
     if "/" in name or "\\" in name:
         _read_path(name, fired)
         return
-    if _FILE_NAME.fullmatch(name):
-        fired.add(name.rpartition(".")[0])
+    stem, _, ending = name.rpartition(".")
+    if stem.strip(".") and _FILE_ENDING.fullmatch(ending):
+        fired.add(stem)
     for joint in (".", "::"):
         if joint in name:
             _read_trailing_parts(name, joint, fired)
@@ -153,8 +155,9 @@ def _read_path(path: str, fired: set[str]) -> None:
     _, is_url, rest = path.partition("://")
     if is_url:
         path = rest
-    cut = re.split(r"[?#]", path, maxsplit=1)[0]
-    for one in {path, cut}:
+    cut = _QUERY.split(path, maxsplit=1)[0]
+    for one in filter(None, {path, cut}):
+        fired.add(one)
         _read_sub_paths(one, fired)
         if "\\" in one:
             slashed = _SEPARATOR.sub("/", one)
