@@ -32,7 +32,12 @@ _VERDICTS = {True: "met", False: "MISSED", None: "-"}
 
 @click.command()
 @click.option("--quick", is_flag=True, help="Fewer rounds and smaller stores: a minute and a half at most.")
-@click.option("--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write the figures to a file too.")
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the figures to a file too.",
+)
 @click.argument("names", nargs=-1, type=click.Choice(list(PARTS)))
 def main(names: tuple[str, ...], json_file: Path | None, *, quick: bool) -> None:
     """Measure the mock against its floor. NAMES choose parts; without any, all are measured.

@@ -16,7 +16,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory

@@ -89,7 +89,9 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(command: Sequence[str], port: int, body: bytes, headers: dict[str, str] = HEADERS) -> Iterator[Running]:
+def running(
+    command: Sequence[str], port: int, body: bytes, headers: dict[str, str] = HEADERS
+) -> Iterator[Running]:
     """Start a server, wait for the first 200 to a request with this body, and stop it with all that it started."""
     with TemporaryFile() as said:
         began = perf_counter()
@@ -100,7 +102,9 @@ def running(command: Sequence[str], port: int, body: bytes, headers: dict[str, s
             while not _answers(port, body, headers):
                 if process.poll() is not None or perf_counter() - began > PATIENCE:
                     said.seek(0)
-                    raise RuntimeError(f"{' '.join(command)} does not answer: {said.read()[-2000:].decode(errors='replace')}")
+                    raise RuntimeError(
+                        f"{' '.join(command)} does not answer: {said.read()[-2000:].decode(errors='replace')}"
+                    )
                 sleep(0.002)
             yield Running(port, process, perf_counter() - began)
         finally:
@@ -112,7 +116,9 @@ def running(command: Sequence[str], port: int, body: bytes, headers: dict[str, s
             process.wait(5)
 
 
-def ask(port: int, body: bytes, headers: dict[str, str] = HEADERS, timeout: float = 10.0) -> tuple[int, bytes]:
+def ask(
+    port: int, body: bytes, headers: dict[str, str] = HEADERS, timeout: float = 10.0
+) -> tuple[int, bytes]:
     """One request on a connection of its own: the status and the body."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
     try:
@@ -136,7 +142,9 @@ def has_wrk() -> bool:
     return shutil.which("wrk") is not None
 
 
-def wrk(port: int, bodies: Sequence[bytes], *, connections: int, seconds: float, key: str = stores.KEY) -> float:
+def wrk(
+    port: int, bodies: Sequence[bytes], *, connections: int, seconds: float, key: str = stores.KEY
+) -> float:
     """Requests per second that wrk gets answered with 200, on one thread; anything else is an error."""
     with TemporaryDirectory() as folder:
         script, lines = Path(folder, "requests.lua"), Path(folder, "bodies")

@@ -27,10 +27,15 @@ def run(*, quick: bool) -> Iterator[Measure]:
     rounds = 30 if quick else 60
     memories = {count: Memories(stores.rows(count)) for count in sizes}
     for identifiers in IDENTIFIERS:
-        sides = [_batch(memories[count], [_ordinary(at, identifiers, count) for at in range(BATCH)]) for count in sizes]
+        sides = [
+            _batch(memories[count], [_ordinary(at, identifiers, count) for at in range(BATCH)])
+            for count in sizes
+        ]
         timed = interleaved(sides, rounds)
         ratios = [timed.ratio(side) for side in range(len(sizes))]
-        spent = " · ".join(f"{count:,}: {1e6 * timed.median(at) / BATCH:.1f}" for at, count in enumerate(sizes))
+        spent = " · ".join(
+            f"{count:,}: {1e6 * timed.median(at) / BATCH:.1f}" for at, count in enumerate(sizes)
+        )
         yield Measure(
             what=f"recall of {identifiers} identifiers, {sizes[0]:,} to {sizes[-1]:,} rows",
             value=max(ratios),
@@ -51,9 +56,14 @@ def _hot(rounds: int) -> Iterator[Measure]:
         "user in a broad agent": Scope(user_id="user-rare", agent_id="bot-0"),
         "two broad axes": Scope(agent_id="bot-0", app_id="app-0"),
     }.items():
-        hot = [(frozenset({stores.HOT, *(f"unknown-{at}-{each}" for each in range(4))}), scope) for at in range(BATCH)]
+        hot = [
+            (frozenset({stores.HOT, *(f"unknown-{at}-{each}" for each in range(4))}), scope)
+            for at in range(BATCH)
+        ]
         found = len(memories.recall(*hot[0], DIRECTIVES))
-        timed = interleaved([_batch(memories, ordinary), _batch(memories, hot)], rounds if "two" not in name else 3)
+        timed = interleaved(
+            [_batch(memories, ordinary), _batch(memories, hot)], rounds if "two" not in name else 3
+        )
         yield Measure(
             what=f"recall of an entity on {HOT_ROWS:,} rows, scope of {name}",
             value=timed.ratio(),

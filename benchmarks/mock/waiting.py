@@ -45,7 +45,10 @@ def _latency(server: str, rounds: int) -> Measure:
     port = free_port()
     command = mock_command(port, "--latency", str(LATENCY), "--server", server)
     with running(command, port, BODY, HEADERS):
-        rates = [wrk(port, [BODY], connections=CONNECTIONS, seconds=3, key=HEADERS["x-api-key"]) for _ in range(rounds)]
+        rates = [
+            wrk(port, [BODY], connections=CONNECTIONS, seconds=3, key=HEADERS["x-api-key"])
+            for _ in range(rounds)
+        ]
     return Measure(
         what=what,
         value=median(rates) / ideal,

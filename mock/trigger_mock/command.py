@@ -10,7 +10,6 @@ import json
 import logging
 import shlex
 import sys
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
