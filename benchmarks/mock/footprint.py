@@ -1,12 +1,14 @@
 """What a large store costs to load and to hold: 100,000 rows of JSON Lines.
 
-Load: from the path to an application that answers, against reading the file and `json.loads` of each line, both in fresh
-processes, imports not counted. The bound is twice that and one second, so the ratio is (load - 1 s) / read.
+Load: from the path to an application that answers, against reading the file and `json.loads` of each line,
+both in fresh processes, imports not counted. The bound is twice that and one second, so the ratio is (load
+- 1 s) / read.
 
-Memory: how much the resident memory of the process grew from an application of an empty store to one of the loaded store, less the
-UTF-8 bytes of the rows' `text`, a row. Everything else of a row (id, scope, entities, steps, times), the index, and what loading
-left behind in the allocator are counted against the bound. What is over the bytes of all of a row's values is told too, without
-a bound: the cost of holding and finding what a row says.
+Memory: how much the resident memory of the process grew from an application of an empty store to one of the
+loaded store, less the UTF-8 bytes of the rows' `text`, a row. Everything else of a row (id, scope,
+entities, steps, times), the index, and what loading left behind in the allocator are counted against the
+bound. What is over the bytes of all of a row's values is told too, without a bound: the cost of holding and
+finding what a row says.
 """
 
 from __future__ import annotations
@@ -52,7 +54,8 @@ def run(*, quick: bool) -> Iterator[Measure]:
         what=f"load of {ROWS:,} rows, less 1 s",
         value=median((own - ALLOWED) / floor for floor, own in timed.rounds),
         at_most=LOAD,
-        detail=f"{timed.median(1):.2f} s to an application, {timed.median(0):.2f} s to read and json.loads {size // 1_000_000} MB",
+        detail=f"{timed.median(1):.2f} s to an application, {timed.median(0):.2f} s to read and json.loads "
+        f"{size // 1_000_000} MB",
     )
     grown = f"resident growth over {ROWS:,} rows of {size // ROWS} bytes of JSON each"
     yield Measure(
