@@ -10,7 +10,10 @@ from time import perf_counter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """One line of the table. Without `value` it could not be measured here, and `detail` says why; without a bound it is told only."""
+    """One line of the table.
+
+    Without `value` it could not be measured here, and `detail` says why; without a bound it is told only.
+    """
 
     what: str
     value: float | None
@@ -49,7 +52,10 @@ class Paired:
 
 
 def interleaved(sides: Sequence[Callable[[], float]], rounds: int) -> Paired:
-    """Let every side give its figure once a round, each round from another side on; the first round warms up and is left out."""
+    """Let every side give its figure once a round, each round from another side on.
+
+    The first round warms up and is left out.
+    """
     taken: list[tuple[float, ...]] = []
     for turn in range(rounds + 1):
         figures = [0.0] * len(sides)

@@ -1,7 +1,8 @@
-"""Requests per second on one server: the mock, the bare view, and Prism where it is installed, driven in turn by `wrk -t1 -c16`.
+"""Requests per second on one server: the mock, the bare view, and Prism where it is installed, driven in
+turn by `wrk -t1 -c16`.
 
-The command `trigger-mock` as a user starts it, with a thousand rows, against the bare view under `waitress.serve` as it comes,
-and on granian under the settings of the mock's own `--server granian`.
+The command `trigger-mock` as a user starts it, with a thousand rows, against the bare view under
+`waitress.serve` as it comes, and on granian under the settings of the mock's own `--server granian`.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ def _against_floor(what: str, server: str, *, rounds: int, seconds: float) -> It
             yield Measure(
                 what="rate of Prism, static answers",
                 value=timed.ratio(2),
-                detail=f"{timed.median(2):.0f} requests/s; the mock does {timed.ratio(1) / timed.ratio(2):.1f} times as many",
+                detail=f"{timed.median(2):.0f} requests/s; "
+                f"the mock does {timed.ratio(1) / timed.ratio(2):.1f} times as many",
             )
 
 
@@ -91,5 +93,6 @@ def _line(what: str, timed: Paired) -> Measure:
         what=what,
         value=timed.ratio(),
         at_least=BOUND,
-        detail=f"{timed.median(1):.0f} requests/s against {timed.median(0):.0f} of the bare view, wrk -t1 -c{CONNECTIONS}",
+        detail=f"{timed.median(1):.0f} requests/s against {timed.median(0):.0f} of the bare view, "
+        f"wrk -t1 -c{CONNECTIONS}",
     )

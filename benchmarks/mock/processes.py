@@ -1,4 +1,5 @@
-"""Servers as programs of their own, on loopback, that never outlive their block; and wrk, which drives them.
+"""Servers as programs of their own, on loopback, that never outlive their block; and wrk, which drives
+them.
 
 What a server prints goes to a file, and is shown when it does not come up.
 """
@@ -34,7 +35,8 @@ _WRK = """
 local requests, at = {}, 0
 init = function(_)
   for body in io.lines(os.getenv("BENCH_BODIES")) do
-    requests[#requests + 1] = wrk.format("POST", "%s", {["Content-Type"] = "application/json", ["x-api-key"] = "%s"}, body)
+    local headers = {["Content-Type"] = "application/json", ["x-api-key"] = "%s"}
+    requests[#requests + 1] = wrk.format("POST", "%s", headers, body)
   end
 end
 request = function()
@@ -92,7 +94,9 @@ def free_port() -> int:
 def running(
     command: Sequence[str], port: int, body: bytes, headers: dict[str, str] = HEADERS
 ) -> Iterator[Running]:
-    """Start a server, wait for the first 200 to a request with this body, and stop it with all that it started."""
+    """Start a server, wait for the first 200 to a request with this body, and stop it with all that it
+    started.
+    """
     with TemporaryFile() as said:
         began = perf_counter()
         process = subprocess.Popen(
@@ -148,7 +152,7 @@ def wrk(
     """Requests per second that wrk gets answered with 200, on one thread; anything else is an error."""
     with TemporaryDirectory() as folder:
         script, lines = Path(folder, "requests.lua"), Path(folder, "bodies")
-        script.write_text(_WRK % (PATH, key))
+        script.write_text(_WRK % (key, PATH))
         lines.write_bytes(b"\n".join(bodies) + b"\n")
         command = ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "-s", str(script)]
         told = subprocess.run(

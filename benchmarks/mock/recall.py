@@ -1,4 +1,7 @@
-"""Recall alone: whether its cost grows with the store, and what an entity on every row costs under a narrow scope."""
+"""Recall alone.
+
+Whether its cost grows with the store, and what an entity on every row costs under a narrow scope.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +71,8 @@ def _hot(rounds: int) -> Iterator[Measure]:
             what=f"recall of an entity on {HOT_ROWS:,} rows, scope of {name}",
             value=timed.ratio(),
             at_most=HOT,
-            detail=f"{found} rows back; {1e6 * timed.median(1) / BATCH:.1f} µs against {1e6 * timed.median(0) / BATCH:.1f}",
+            detail=f"{found} rows back; {1e6 * timed.median(1) / BATCH:.1f} µs "
+            f"against {1e6 * timed.median(0) / BATCH:.1f}",
         )
 
 

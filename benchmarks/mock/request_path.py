@@ -1,6 +1,8 @@
-"""A request in process: the mock's whole path against the bare view, both called as a WSGI server calls them.
+"""A request in process: the mock's whole path against the bare view, both called as a WSGI server calls
+them.
 
-Every request differs, so nothing is answered from memory of the same request; the rate limit counts, and is out of reach.
+Every request differs, so nothing is answered from memory of the same request; the rate limit counts, and is
+out of reach.
 """
 
 from __future__ import annotations
@@ -46,8 +48,9 @@ def run(*, quick: bool) -> Iterator[Measure]:
             what=f"request path in process, {mode}",
             value=timed.ratio(),
             at_most=bound,
-            detail=f"{own:.0f} µs against {floor:.0f} µs of the bare view; minima {1e6 * timed.best(1) / BATCH:.0f}/"
-            f"{1e6 * timed.best(0) / BATCH:.0f}; {len(content)} bytes back",
+            detail=f"{own:.0f} µs against {floor:.0f} µs of the bare view; "
+            f"minima {1e6 * timed.best(1) / BATCH:.0f}/{1e6 * timed.best(0) / BATCH:.0f}; "
+            f"{len(content)} bytes back",
         )
 
 

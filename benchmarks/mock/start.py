@@ -1,6 +1,8 @@
-"""Starting: from the command to the first 200 with the default fixtures, and what is resident then, against the bare view.
+"""Starting: from the command to the first 200 with the default fixtures, and what is resident then, against
+the bare view.
 
-The bare view stands on waitress as it comes. Both are asked every few milliseconds from the moment they were started.
+The bare view stands on waitress as it comes. Both are asked every few milliseconds from the moment they
+were started.
 """
 
 from __future__ import annotations
@@ -37,8 +39,7 @@ def run(*, quick: bool) -> Iterator[Measure]:
 
         def mock() -> float:
             port = free_port()
-            seconds = _started(_mock(port), port, sizes, 1)
-            return seconds
+            return _started(_mock(port), port, sizes, 1)
 
         def round_of(at: int) -> float:
             seconds = (floor, mock)[at]()

@@ -1,9 +1,9 @@
 """Made-up memories of any number, and requests for which the number of rows that come back is known.
 
-Of `count` rows each has an entity of its own and one that it shares with nine others; those ten belong to five users, two rows
-each. A request for a shared entity as one of these users therefore looks at ten rows and returns two, however large the
-store is. In a hot store every row carries one more entity, and three rows have a user, a group and a pair of agent and app
-of their own.
+Of `count` rows each has an entity of its own and one that it shares with nine others; those ten belong to
+five users, two rows each. A request for a shared entity as one of these users therefore looks at ten rows
+and returns two, however large the store is. In a hot store every row carries one more entity, and three
+rows have a user, a group and a pair of agent and app of their own.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ RARE = frozenset({4, 504, 904})
 _SHARERS = 10
 _USERS = 10
 _TEXT = (
-    "The worker pool of service {number} keeps its connections when the deploy drains it: close the pool by hand before "
-    "the rollout, or the next one waits for a lease that nobody returns. Seen in staging and in production alike."
+    "The worker pool of service {number} keeps its connections when the deploy drains it: close the pool "
+    "by hand before the rollout, or the next one waits for a lease that nobody returns. Seen in staging "
+    "and in production alike."
 )
 
 
@@ -47,7 +48,7 @@ def record(number: int, count: int, *, hot: bool = False) -> dict[str, Any]:
         "categories": ["operations"] if number % 3 else ["operations", "deploys"],
         "trigger_entities": [f"svc{number}.pool.drain", f"ERR-{shared}", *([HOT] if hot else [])],
         "observation_count": number % 17,
-        "steps": [f"Scale service {number} to zero.", "Wait for the pool to close.", "Roll out."] if procedure else None,
+        "steps": [f"Scale service {number} to zero.", "Wait for it.", "Roll out."] if procedure else None,
         "created_at": _moment(2025, number),
         "updated_at": _moment(2026, 7 * number + 3),
     }  # fmt: skip
@@ -106,12 +107,12 @@ def requests(mode: str, number: int, count: int) -> list[bytes]:
     for at in range(number):
         shared = at % (count // _SHARERS)
         body = {
-            "entities": [f"ERR-{shared}", "src/agent/runtime/pool.py", "asyncio.TimeoutError", "gh pr view", f"TICKET-{at}"],
+            "entities": [f"ERR-{shared}", "src/pool.py", "TimeoutError", "gh pr view", f"TICKET-{at}"],
             "user_id": _user(shared, 0),
             "mode": mode,
             "include": ["lesson", "procedure"],
-            "task": f"Ticket {at}: roll out the new release of the payment service to production without dropping "
-            "requests; the pool must be drained first.",
+            "task": f"Ticket {at}: roll out the new release of the payment service to production without "
+            "dropping requests; the pool must be drained first.",
         }  # fmt: skip
         bodies.append(json.dumps(body).encode())
     return bodies
@@ -122,5 +123,6 @@ def _user(shared: int, tenth: int) -> str:
 
 
 def _moment(year: int, number: int) -> str:
-    seconds = number * 37 % 86_400
-    return f"{year}-{number % 12 + 1:02d}-{number % 28 + 1:02d}T{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}Z"
+    minutes, second = divmod(number * 37 % 86_400, 60)
+    day = f"{year}-{number % 12 + 1:02d}-{number % 28 + 1:02d}"
+    return f"{day}T{minutes // 60:02d}:{minutes % 60:02d}:{second:02d}Z"

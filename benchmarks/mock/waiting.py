@@ -1,4 +1,7 @@
-"""What waits must not be in the way: replies under simulated latency, and clients that never finish their request."""
+"""What waits must not be in the way.
+
+Replies under simulated latency, and clients that never finish their request.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ SHARE = 0.8
 DELAY = 100.0
 SERVERS = ("waitress", "granian")
 
-_LINE = f"POST {PATH} HTTP/1.1\r\nHost: 127.0.0.1\r\nx-api-key: xtk_demo_acme\r\nContent-Type: application/json\r\n"
+_LINE = (
+    f"POST {PATH} HTTP/1.1\r\nHost: 127.0.0.1\r\nx-api-key: xtk_demo_acme\r\n"
+    "Content-Type: application/json\r\n"
+)
 UNFINISHED = {
     "header": f"{_LINE}X-Slow: ".encode(),
     "body": f'{_LINE}Content-Length: 400\r\n\r\n{{"user_id": '.encode(),

@@ -128,7 +128,9 @@ def decode(raw: bytes, content_type: str | None) -> Any:
 
 
 def _is_rounded(value: Any) -> bool:
-    """Whether a number of the body may have lost its text: one with a fraction or exponent, or beyond 64 bits."""
+    """Whether a number of the body may have lost its text: one with a fraction or exponent, or beyond 64
+    bits.
+    """
     values = [value]
     for each in values:  # grows as it is read, in place of recursion
         kind = type(each)

@@ -33,7 +33,9 @@ QUOTA = "trigger_mock.quota"
 
 
 class Answer(Response):
-    """A response whose headers stand as they were set: none of ours is a redirect or has no body, so nothing is to be mended."""
+    """A response whose headers stand as they were set: none of ours is a redirect or has no body, so
+    nothing is to be mended.
+    """
 
     def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:  # noqa: ARG002 - nothing depends on the request
         """The headers, in place of a corrected copy of them."""
