@@ -1,4 +1,6 @@
-"""One call from end to end: credentials, envelopes, headers, both modes, and that equal requests give equal bytes."""
+"""One call from end to end: credentials, envelopes, headers, both modes, and that equal requests give
+equal bytes.
+"""
 
 from __future__ import annotations
 
