@@ -83,7 +83,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_wheel_alone_answers_a_request(installed: Path, tmp_path: Path) -> None:
-    command = [installed / "trigger-mock", "--port", "0"]
+    command = [str(installed / "trigger-mock"), "--port", "0"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, cwd=tmp_path, env={"PATH": ""}
     ) as server:

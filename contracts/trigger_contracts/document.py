@@ -18,6 +18,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from trigger_contracts.endpoint import ENDPOINT
 from trigger_contracts.overlay import Action, actions, apply
 from trigger_contracts.pointer import pointer, resolve
 from trigger_contracts.reading import UnreadableDocument, read
@@ -34,9 +35,6 @@ __all__ = [
     "repair",
     "resolve",
 ]
-
-#: The one path of the contract.
-ENDPOINT = "/v1/memories/trigger"
 
 _PUBLISHED = "openapi.public.json"
 _EFFECTIVE = "openapi.effective.json"

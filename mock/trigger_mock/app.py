@@ -13,7 +13,7 @@ import orjson
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
-from trigger_contracts.document import ENDPOINT
+from trigger_contracts import ENDPOINT
 from trigger_fixtures import Corpus, Row, default
 from trigger_mock import latency
 from trigger_mock.credentials import Keyring

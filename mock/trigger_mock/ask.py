@@ -79,7 +79,9 @@ class Ask(BaseModel):
 
 
 class _FirstBadItem(Ask):
-    """The same request, each list judged up to its first bad item."""
+    """The same request, each list judged up to its first bad item. Built when it is first needed."""
+
+    model_config = ConfigDict(defer_build=True)
 
     entities: Annotated[list[str], Field(fail_fast=True)] | None = None
     include: Annotated[list[Corpus], Field(fail_fast=True), AfterValidator(_once_each)] = []

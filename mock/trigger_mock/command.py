@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from trigger_contracts.document import ENDPOINT
+from trigger_contracts import ENDPOINT
 from trigger_fixtures import DEFAULT, DIRECTIVES, Corpus, FixtureErrors, Rate, default, load
 from trigger_fixtures.notations import rate
 from trigger_mock.limits import UNLIMITED, Overrides

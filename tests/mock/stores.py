@@ -72,9 +72,8 @@ def corpora(draw: st.DrawFn) -> Corpus:
     """A store of two organisations; sometimes one entity is on so many rows that the index lists it by
     axis.
     """
-    made = [
-        row(number, drawn) for number, drawn in enumerate(draw(st.lists(st.integers(0, 2**30), max_size=25)))
-    ]
+    numbers = draw(st.lists(st.integers(0, 2**30), max_size=25))
+    made = [row(number, drawn) for number, drawn in enumerate(numbers)]
     count = len(made)
     if made and draw(st.booleans()):
         for number in range(count, count + MANY):
@@ -106,7 +105,7 @@ def near(values: tuple[str, ...]) -> st.SearchStrategy[str]:
 @st.composite
 def asks(draw: st.DrawFn) -> dict[str, Any]:
     """A request that has a signal and a scope."""
-    axes = draw(
+    axes: dict[str, Any] = draw(
         st.fixed_dictionaries(
             {},
             optional={

@@ -21,6 +21,7 @@ from trigger_fixtures import DIRECTIVES, Corpus, default
 from trigger_mock import Settings, create_app
 
 ASK = {"user_id": "user-123", "entities": ["tool_loop.py", "AbortError"]}
+OTHER_METHODS = ("GET", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND")
 ACME, GLOBEX = "xtk_demo_acme", "xtk_demo_globex"
 UNAUTHORIZED = {
     "detail": {
@@ -105,7 +106,7 @@ def test_the_token_scheme_counts_only_where_it_is_allowed() -> None:
         ("POST", f"/{PATH}", 404, "not_found"),
         ("POST", "/v1/memories/search", 404, "not_found"),
         ("POST", PATH.upper(), 404, "not_found"),
-        *((method, PATH, 405, "method_not_allowed") for method in ("GET", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND")),
+        *((method, PATH, 405, "method_not_allowed") for method in OTHER_METHODS),
     ],
 )  # fmt: skip
 def test_other_paths_and_methods_are_refused_in_the_same_envelope(

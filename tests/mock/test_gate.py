@@ -103,7 +103,8 @@ def test_any_task_and_texts_give_a_confidence_between_0_and_1_and_a_reason(
 def test_hash_order_does_not_show() -> None:
     program = (
         "from tests.mock.test_gate import hit; from trigger_mock.gate import judge;"
-        "print(judge('alpha beta gamma delta epsilon zeta', [hit('zeta epsilon beta'), hit('alpha gamma delta zeta')]))"
+        "hits = [hit('zeta epsilon beta'), hit('alpha gamma delta zeta')];"
+        "print(judge('alpha beta gamma delta epsilon zeta', hits))"
     )
     printed = {
         subprocess.run(
