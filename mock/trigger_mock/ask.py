@@ -17,6 +17,7 @@ import orjson
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from trigger_mock.json_values import is_array, is_object
 from trigger_mock.numbers import Number, integer
 from trigger_mock.recall import Scope
 from trigger_mock.refusals import InvalidFields, InvalidRequest, Refusal, UnsupportedInclude
@@ -135,12 +136,11 @@ def _is_rounded(value: Any) -> bool:
     """
     values = [value]
     for each in values:  # grows as it is read, in place of recursion
-        kind = type(each)
-        if kind is dict:
+        if is_object(each):
             values.extend(each.values())
-        elif kind is list:
+        elif is_array(each):
             values.extend(each)
-        elif kind is float or (kind is int and not -_LONG < each < _LONG):
+        elif type(each) is float or (type(each) is int and not -_LONG < each < _LONG):
             return True
     return False
 
@@ -195,7 +195,7 @@ def _unsupported(options: Sequence[ErrorDetails]) -> Refusal:
         else:
             place = "".join(f"[{part}]" for part in option["loc"][1:])
             spoken.append(
-                f"{field}{place} is {shown(option['input'])!r}; expected {option['ctx']['expected']}"
+                f"{field}{place} is {shown(option['input'])!r}; expected {option.get('ctx', {})['expected']}"
             )
     refusal = UnsupportedInclude if options[0]["loc"][0] == "include" else InvalidRequest
     return refusal("; ".join(spoken))

@@ -28,6 +28,7 @@ THRESHOLD = 0.4
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+")
+_NOTHING: frozenset[str] = frozenset()
 _STOP_WORDS = frozenset(
     """a about after all also an and any are as at be because been before but by can do does done for from get
     had has have how i if in into is it its just me more must my need new no not of off on one only or our out
@@ -65,7 +66,7 @@ def judge(task: str | None, hits: Sequence[Hit]) -> list[Verdict]:
 @lru_cache(maxsize=1024)
 def terms(text: str) -> frozenset[str]:
     """The terms of a text that say something."""
-    return frozenset().union(*map(_terms_of_word, _WORD.findall(text)))
+    return _NOTHING.union(*map(_terms_of_word, _WORD.findall(text)))
 
 
 @lru_cache(maxsize=16384)
@@ -91,7 +92,7 @@ def _vocabulary(row: Row) -> frozenset[str]:
 
 @lru_cache(maxsize=8192)
 def _vocabulary_of(text: str, categories: tuple[str, ...], entities: tuple[str, ...]) -> frozenset[str]:
-    return frozenset().union(*map(terms, (text, *categories, *entities)))
+    return _NOTHING.union(*map(terms, (text, *categories, *entities)))
 
 
 def _pinned(row: Row, task: str) -> Verdict | None:

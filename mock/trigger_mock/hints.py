@@ -11,6 +11,7 @@ import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from trigger_mock.json_values import is_object
 from trigger_mock.seen import shown
 
 FIELDS = ("action", "entities", "include", "task", "mode", "user_id", "group_ids", "agent_id", "app_id")
@@ -48,7 +49,7 @@ def unread(body: Mapping[str, Any]) -> list[str]:
     hints: list[str] = []
     if not body.keys() <= _KNOWN:
         hints += _speak(body.keys() - _KNOWN, body, "", FIELDS, _MEANT)
-    if isinstance(action, dict) and not action.keys() <= _KNOWN_IN_ACTION:
+    if is_object(action) and not action.keys() <= _KNOWN_IN_ACTION:
         hints += _speak(action.keys() - _KNOWN_IN_ACTION, action, "action.", ACTION_FIELDS, _MEANT_IN_ACTION)
     if isinstance(action, str):
         hints.append("action is a string; the contract wants an object with tool, args and output")

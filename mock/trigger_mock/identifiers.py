@@ -35,6 +35,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
+from trigger_mock.json_values import is_array, is_object
 from trigger_mock.numbers import json_text
 
 MOST_SEGMENTS = 64
@@ -83,9 +84,9 @@ def sources(action: Action) -> Iterator[tuple[str, str | float | bool]]:
         stack: list[tuple[str, Any]] = [("action.args", action.args)]
         while stack:
             place, value = stack.pop()
-            if isinstance(value, dict):
+            if is_object(value):
                 stack.extend((f"{place}.{key}", value[key]) for key in reversed(value))
-            elif isinstance(value, list):
+            elif is_array(value):
                 stack.extend((f"{place}[{at}]", value[at]) for at in reversed(range(len(value))))
             elif value is not None:
                 yield place, value

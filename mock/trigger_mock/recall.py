@@ -18,6 +18,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from trigger_fixtures import DIRECTIVES, Row
+from trigger_mock.json_values import is_array
 
 #: An entity on more rows than this is listed by axis as well.
 HOT = 32
@@ -124,12 +125,12 @@ class Memories:
                 known = index.setdefault(entity, number)
                 if known is number:
                     continue
-                if type(known) is list:
+                if is_array(known):
                     known.append(number)
                 else:
                     index[entity] = [known, number]
         for entity, numbers in index.items():
-            if type(numbers) is list:
+            if is_array(numbers):
                 index[entity] = self._posting(numbers)  # a value in place of another: the iteration stands
         return index
 

@@ -10,6 +10,7 @@ import math
 import re
 from typing import Any
 
+from trigger_mock.json_values import is_array, is_object
 from trigger_mock.numbers import Number
 
 LONGEST_TEXT = 200
@@ -27,13 +28,13 @@ def shown(value: Any, depth: int = 0) -> Any:
         return _text(value)
     if isinstance(value, Number) or (isinstance(value, float) and not math.isfinite(value)):
         return _number(value)
-    if isinstance(value, dict):
+    if is_object(value):
         if depth == DEEPEST:
             return {"…": f"{len(value)} more"} if value else {}
         items = list(value.items())
         some = {_text(str(key)): shown(item, depth + 1) for key, item in items[:MOST_ITEMS]}
         return some | ({"…": f"{len(items) - MOST_ITEMS} more"} if len(items) > MOST_ITEMS else {})
-    if isinstance(value, list):
+    if is_array(value):
         if depth == DEEPEST:
             return [f"… {len(value)} more"] if value else []
         some_items = [shown(item, depth + 1) for item in value[:MOST_ITEMS]]

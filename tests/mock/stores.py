@@ -75,7 +75,8 @@ def corpora(draw: st.DrawFn) -> Corpus:
     numbers = draw(st.lists(st.integers(0, 2**30), max_size=25))
     made = [row(number, drawn) for number, drawn in enumerate(numbers)]
     count = len(made)
-    if made and draw(st.booleans()):
+    crowded = draw(st.booleans())
+    if made and crowded:
         for number in range(count, count + MANY):
             like = made[number % count]
             made.append(

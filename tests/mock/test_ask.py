@@ -186,8 +186,10 @@ def test_only_json_types_are_read_as_json(client: FlaskClient, content_type: str
         (
             {"include": ["x"], "mode": "y"},
             "unsupported_include_option",
-            "include[0] is 'x'; expected 'lesson' or 'procedure'; "
-            "mode is 'y'; expected 'compose' or 'retrieve'",
+            (
+                "include[0] is 'x'; expected 'lesson' or 'procedure'; "
+                "mode is 'y'; expected 'compose' or 'retrieve'"
+            ),
         ),
     ],
 )
