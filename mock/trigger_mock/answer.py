@@ -29,11 +29,8 @@ def retrieved(hits: Sequence[Hit], seconds: float) -> bytes:
 
 def composed(hits: Sequence[Hit], task: str | None, seconds: float) -> bytes:
     """The answer under `mode=compose`: the rows that the gate keeps, and the block made of them."""
-    kept = [
-        (hit.row, hit.matched_on, verdict)
-        for hit, verdict in zip(hits, judge(task, hits), strict=True)
-        if verdict.kept
-    ]
+    judged = zip(hits, judge(task, hits), strict=True)
+    kept = [(hit.row, hit.matched_on, verdict) for hit, verdict in judged if verdict.kept]
     rows = [
         _memory(row, matched_on, verdict.because, verdict.confidence) for row, matched_on, verdict in kept
     ]
