@@ -1,4 +1,4 @@
-"""What a decoded JSON value is, in words that a type checker follows; an array or object may hold anything."""
+"""What a decoded JSON value is, in words that a type checker follows; either may hold anything."""
 
 from __future__ import annotations
 
