@@ -109,9 +109,6 @@ def bodies(seed: int, amount: int) -> tuple[Generated, ...]:
     for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
         positive = mode is GenerationMode.POSITIVE
 
-        def collect(case: Any, *, positive: bool = positive) -> None:
-            keep(case, "drawn from the schema", positive=positive)
-
         settings = hypothesis.settings(
             max_examples=amount,
             database=None,
@@ -119,12 +116,19 @@ def bodies(seed: int, amount: int) -> tuple[Generated, ...]:
             phases=(hypothesis.Phase.generate,),
             suppress_health_check=list(hypothesis.HealthCheck),
         )
-        hypothesis.seed(seed)(settings(hypothesis.given(operation.as_strategy(generation_mode=mode))(collect)))()
+        hypothesis.seed(seed)(settings(hypothesis.given(operation.as_strategy(generation_mode=mode))(_into(keep, positive=positive))))()
         for case in operation.schema.iter_coverage_cases(
             operation, generation_modes=[mode], generation_config=operation.schema.config.generation
         ):
             keep(case, "boundary of the schema", positive=positive)
     return tuple(found.values())
+
+
+def _into(keep: Callable[..., None], *, positive: bool) -> Callable[[Any], None]:
+    def collect(case: Any) -> None:
+        keep(case, "drawn from the schema", positive=positive)
+
+    return collect
 
 
 def _plain(body: Any) -> tuple[Any] | None:

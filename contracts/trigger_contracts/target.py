@@ -9,16 +9,25 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
+from importlib import metadata
 from typing import Any, cast
 
-from trigger_contracts import __version__
 from trigger_contracts.exchange import Exchange, Kind, Reply, Request
 from trigger_contracts.options import Options
 from trigger_contracts.promises import Unjudged
 from trigger_contracts.redaction import Redactor
 from trigger_contracts.wire import Unreachable, Wire
 
-USER_AGENT = f"trigger-verify/{__version__}"
+
+
+def _version() -> str:
+    try:
+        return metadata.version("trigger-kit")
+    except metadata.PackageNotFoundError:  # a checkout that was never installed
+        return "0"
+
+
+USER_AGENT = f"trigger-verify/{_version()}"
 JSON = "application/json"
 
 Note = Callable[[str], None]
