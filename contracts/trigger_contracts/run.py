@@ -224,6 +224,10 @@ class Api:
                 worst = smaller(worst, broken)
                 if failures >= 8:
                     break
+            except NotExercised:
+                if worst is None:
+                    raise
+                break
         if worst is not None:
             raise worst
 

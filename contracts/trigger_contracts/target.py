@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from importlib import metadata
 from typing import Any, cast
 
-from trigger_contracts.exchange import Exchange, Kind, Reply, Request
+from trigger_contracts.exchange import Exchange, Reply, Request
 from trigger_contracts.options import Options
 from trigger_contracts.promises import Unjudged
 from trigger_contracts.redaction import Redactor
@@ -31,7 +31,6 @@ USER_AGENT = f"trigger-verify/{_version()}"
 JSON = "application/json"
 
 Note = Callable[[str], None]
-Watch = Callable[[Exchange], None]
 
 
 class Target:
@@ -139,6 +138,13 @@ class Target:
         if self._idle_zeros <= 2 and reset < 3600:
             self._not_before[role] = self._clock() + reset
 
+    def wait(self, seconds: float, why: str) -> None:
+        """A wait that the caller has bounded; it is said and counted."""
+        with self._lock:
+            self.waited += seconds
+        self._note(f"{why}: waiting {seconds:.1f} s")
+        self._sleep(seconds)
+
     def _pause(self, seconds: float, why: str) -> bool:
         with self._lock:
             left = self.options.max_wait - self.waited
@@ -171,5 +177,3 @@ def _is_compose(exchange: Exchange) -> bool:
     body = exchange.json
     return isinstance(body, dict) and cast("Mapping[str, Any]", body).get("mode") == "compose"
 
-
-__all__ = ["JSON", "USER_AGENT", "Kind", "Target", "json_headers"]
