@@ -1,6 +1,7 @@
 """What the contract of `POST /v1/memories/trigger` says, and how to judge by it.
 
-Importing this package is cheap: no schema library, no web framework, no test tool is loaded before it is needed.
+Importing this package is cheap: no schema library, no web framework, no test tool is loaded before it is
+needed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The contract: as published, and as it takes effect once its defects are repaired.
 
-`published()` is the file as its owner wrote it, never edited. `effective()` is the published file with the repairs of
-`overlay.yaml` applied (D1 to D7, each with its evidence there), generated once and shipped, so that reading it needs
-nothing but `json`. The mock, the contract suite and the load tests all judge by it.
+`published()` is the file as its owner wrote it, never edited. `effective()` is the published file with the
+repairs of `overlay.yaml` applied (D1 to D7, each with its evidence there), generated once and shipped, so
+that reading it needs nothing but `json`. The mock, the contract suite and the load tests all judge by it.
 
 After a change of the overlay: `python -m trigger_contracts.regenerate`.
 """

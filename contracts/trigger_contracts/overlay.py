@@ -1,11 +1,12 @@
 """Applying an OpenAPI Overlay 1.0.0 document.
 
-Decides which nodes an action's `target` selects and how `update` and `remove` change them: objects merge recursively,
-arrays grow by the entries of the update, anything else is replaced; actions apply in order, each to the result of the
-one before; a target that selects nothing is no error.
+Decides which nodes an action's `target` selects and how `update` and `remove` change them: objects merge
+recursively, arrays grow by the entries of the update, anything else is replaced; actions apply in order, each
+to the result of the one before; a target that selects nothing is no error.
 
-Of JSONPath (RFC 9535) it reads what an overlay of ours needs and refuses the rest by name: `$`, `.name`, `.*`,
-`[*]`, `[0]`, `['name']`, `['one', 'two']` and `[?match(@, 'pattern')]`, which selects the texts that match as a whole.
+Of JSONPath (RFC 9535) it reads what an overlay of ours needs and refuses the rest by name: `$`, `.name`,
+`.*`, `[*]`, `[0]`, `['name']`, `['one', 'two']` and `[?match(@, 'pattern')]`, which selects the texts that
+match as a whole.
 """
 
 from __future__ import annotations
@@ -90,8 +91,8 @@ def merge(old: object, new: object) -> object:
             merged[key] = merge(merged[key], value) if key in merged else copy.deepcopy(value)
         return merged
     if isinstance(old, list) and isinstance(new, list):
-        return [*cast("list[object]", old), *cast("list[object]", copy.deepcopy(new))]
-    return cast("object", copy.deepcopy(new))
+        return [*cast("list[object]", old), *copy.deepcopy(cast("list[object]", new))]
+    return copy.deepcopy(new)
 
 
 def _selectors(target: str) -> Iterator[Selector]:

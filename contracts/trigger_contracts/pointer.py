@@ -1,7 +1,7 @@
 """JSON Pointers (RFC 6901): how the kit names a place in a document.
 
-Written as URI fragments without percent-encoding (`#/components/schemas/Memory`), `#` being the whole document.
-Knows nothing of OpenAPI.
+Written as URI fragments without percent-encoding (`#/components/schemas/Memory`), `#` being the whole
+document. Knows nothing of OpenAPI.
 """
 
 from __future__ import annotations

@@ -1,17 +1,22 @@
 """Reading a contract document from a file, JSON or YAML, with errors that name the file and the line.
 
-Decides what counts as a contract document: an object whose `openapi` is 3.x. Values come out as JSON would give them
-(text keys, no dates), whichever of the two it was written in. Knows nothing of what the document says.
+Decides what counts as a contract document: an object whose `openapi` is 3.x. Values come out as JSON would
+give them (text keys, no dates), whichever of the two it was written in. Knows nothing of what the document
+says.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any, cast
 
 #: More nodes than any contract has, fewer than a YAML file of nested aliases expands to.
-_MOST_NODES = 1_000_000
+_MOST_NODES = 300_000
+
+#: How JSON begins and YAML, as people write it, does not.
+_LIKE_JSON = re.compile(r"\s*(?:\{\s*[\"}]|\[)")
 
 
 class UnreadableDocument(ValueError):  # noqa: N818 - it reads as what it says
@@ -37,7 +42,7 @@ def text_of(path: str | Path) -> str:
 
 def parse(text: str, name: str = "document") -> dict[str, Any]:
     """Read an OpenAPI 3 document from text; `name` stands in messages."""
-    value = _json(text, name) if text.lstrip()[:1] in ("{", "[", '"') else _yaml(text, name)
+    value = _json(text, name) if _LIKE_JSON.match(text) else _yaml(text, name)
     if not isinstance(value, dict):
         raise UnreadableDocument(
             f"{name}:1: holds {_kind(value)}; expected an object with `openapi` and `paths`"
@@ -57,13 +62,8 @@ def _json(text: str, name: str) -> object:
     try:
         return json.loads(text)
     except json.JSONDecodeError as broken:
-        # A flow mapping of YAML begins like JSON; when it is neither, what JSON says is the better message.
-        try:
-            return _yaml(text, name)
-        except UnreadableDocument:
-            raise UnreadableDocument(
-                f"{name}:{broken.lineno}: not JSON: {broken.msg} (column {broken.colno})"
-            ) from None
+        place = f"{name}:{broken.lineno}"
+        raise UnreadableDocument(f"{place}: not JSON: {broken.msg} (column {broken.colno})") from None
     except RecursionError:
         raise UnreadableDocument(f"{name}:1: nested too deep to read") from None
     except ValueError as broken:  # an integer of more digits than Python converts
@@ -132,4 +132,6 @@ def _key(key: object) -> str:
 def _kind(value: object) -> str:
     if value is None:
         return "nothing"
-    return {list: "an array", str: "a text", bool: "a boolean"}.get(type(value), "a number")
+    if isinstance(value, list):
+        return "an array"
+    return "a text" if isinstance(value, str) else "a number or a boolean"

@@ -1,4 +1,7 @@
-"""Writes `openapi.effective.json` anew: `python -m trigger_contracts.regenerate`, after a change of the overlay."""
+"""Writes `openapi.effective.json` anew after a change of the overlay.
+
+Run it as `python -m trigger_contracts.regenerate`.
+"""
 
 from __future__ import annotations
 

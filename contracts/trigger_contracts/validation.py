@@ -1,8 +1,9 @@
 """Judging one request or one response by the effective contract.
 
-Decides what of a body, a status and the headers breaks a schema of the contract, and says so by pointer. Needs
-`jsonschema-rs` (in the extras `verify` and `load`), loaded at the first judgement. Knows nothing of promises across
-requests, nor of what a schema cannot say (that `mode` echoes the request, that ids are unique).
+Decides what of a body, a status and the headers breaks a schema of the contract, and says so by pointer.
+Needs `jsonschema-rs` (in the extras `verify` and `load`), loaded at the first judgement. Knows nothing of
+promises across requests, nor of what a schema cannot say (that `mode` echoes the request, that ids are
+unique).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from trigger_contracts.document import ENDPOINT, effective, resolve
@@ -38,8 +40,8 @@ Headers = Mapping[str, str] | Iterable[tuple[str, str]]
 class Violation:
     """One place where an instance breaks the contract.
 
-    `pointer` leads into the instance (`#/data/0/id`; of a header, `headers#/retry-after`; of the status, `status`),
-    `rule` into the effective contract.
+    `pointer` leads into the instance (`#/data/0/id`; of a header, `headers#/retry-after`; of the status,
+    `status`), `rule` into the effective contract.
     """
 
     pointer: str
@@ -69,8 +71,9 @@ def response_violations(status: int, body: object, headers: Headers | None = Non
             )
         ]
     found = [] if headers is None else list(_header_violations(place, headers))
-    found += _not_json(body)
-    return found + _violations(f"{place}/content/application~1json/schema", body)
+    unreal = list(islice(_not_json(body), _MOST_VIOLATIONS))
+    judged = _judgeable(body) if unreal else body
+    return [*found, *unreal, *_violations(f"{place}/content/application~1json/schema", judged)]
 
 
 @cache
@@ -93,59 +96,59 @@ def _violations(place: str, instance: object) -> list[Violation]:
     try:
         if validator.is_valid(value):
             return []
-        errors = _first(validator.iter_errors(value))
+        return _first(validator.iter_errors(value))
     except (ValueError, TypeError, OverflowError, RecursionError):
-        # What the validator cannot take in (a lone surrogate where it reads a text, say) breaks no rule by itself.
-        errors = _first(validator.iter_errors(_judgeable(value)))
-    return [_violation(error) for error in errors]
+        # What the validator cannot take in (a lone surrogate, say) breaks no rule by itself.
+        return _first(validator.iter_errors(cast("Any", _judgeable(instance))))
 
 
-def _first(errors: Iterable[jsonschema_rs.ValidationError]) -> list[jsonschema_rs.ValidationError]:
-    return [error for error, _ in zip(errors, range(_MOST_VIOLATIONS), strict=False)]
+def _first(errors: Iterable[jsonschema_rs.ValidationError]) -> list[Violation]:
+    leaves = (leaf for error in errors for leaf in _leaves(error))
+    return [
+        Violation(
+            pointer=pointer(leaf.instance_path), message=_explained(leaf), rule=pointer(leaf.schema_path)
+        )
+        for leaf in islice(leaves, _MOST_VIOLATIONS)
+    ]
 
 
-def _violation(error: jsonschema_rs.ValidationError) -> Violation:
-    error = _closest(error)
-    return Violation(
-        pointer=pointer(error.instance_path),
-        message=_explained(error),
-        rule=pointer(error.schema_path),
-    )
+def _leaves(error: jsonschema_rs.ValidationError) -> Iterator[jsonschema_rs.ValidationError]:
+    """Of a failed choice, the errors that tell most: those of the branch that came furthest, when one did."""
+    branches = _branches(error)
+    ranks = sorted((_came(branch) for branch in branches), reverse=True)
+    if not branches or _described(error) or ranks[0] in ((len(error.instance_path), False), *ranks[1:]):
+        yield error
+        return
+    best = max(branches, key=_came)
+    for inner in best:
+        yield from _leaves(inner)
 
 
-def _closest(error: jsonschema_rs.ValidationError) -> jsonschema_rs.ValidationError:
-    """Of a failed choice, the one error that tells most: in the only branch that got past the value's type."""
-    while (branches := cast("list[list[Any]] | None", getattr(error.kind, "context", None))) is not None:
-        here = list(error.instance_path)
-        fitting = [
-            branch
-            for branch in branches
-            if not any(inner.kind.name == "type" and list(inner.instance_path) == here for inner in branch)
-        ]
-        if _described(error) or len(fitting) != 1 or not fitting[0]:
-            return error
-        error = fitting[0][0]
-    return error
+def _branches(error: jsonschema_rs.ValidationError) -> list[list[jsonschema_rs.ValidationError]]:
+    context = cast("list[list[jsonschema_rs.ValidationError]] | None", getattr(error.kind, "context", None))
+    return [branch for branch in context or () if branch]
+
+
+def _came(branch: list[jsonschema_rs.ValidationError]) -> tuple[int, bool]:
+    """How deep a branch's first mistake lies, and whether at least the value's type was right there."""
+    depth = min(len(error.instance_path) for error in branch)
+    return depth, all(error.kind.name != "type" for error in branch if len(error.instance_path) == depth)
 
 
 def _explained(error: jsonschema_rs.ValidationError) -> str:
     if said := _described(error):
         return said
-    if branches := cast("list[list[Any]] | None", getattr(error.kind, "context", None)):
-        return f"{_shown(error.instance)} fits none of: " + "; ".join(
-            _shortened(branch[0].message) for branch in branches if branch
-        )
+    if branches := _branches(error):
+        return "fits no alternative: " + "; ".join(_shortened(branch[0].message) for branch in branches)
     return _shortened(error.message)
 
 
 def _described(error: jsonschema_rs.ValidationError) -> str | None:
-    """The contract's own words for a choice, where it has some beside the choice."""
-    if error.kind.name not in ("anyOf", "oneOf"):
+    """The contract's own words for a rule across fields, which is a choice within an `allOf`."""
+    path = error.schema_path
+    if path[-1:] != ["anyOf"] or path[-3:-2] != ["allOf"]:
         return None
-    beside = resolve(_contract(), pointer(error.schema_path[:-1]))
-    if "type" in beside or "title" in beside:  # the words then describe a field, not the choice
-        return None
-    return cast("str | None", beside.get("description"))
+    return cast("str | None", resolve(_contract(), pointer(path[:-1])).get("description"))
 
 
 def _shown(value: object) -> str:
@@ -163,8 +166,8 @@ def _shortened(text: str) -> str:
 def _judgeable(root: object) -> object:
     """Return a copy that any validator takes in and that gets the same verdict.
 
-    Texts keep their length, containers their kind down to a depth that no schema of the contract looks into, and
-    numbers their sign and kind.
+    Texts keep their length, containers their kind down to a depth that no schema of the contract looks into,
+    and numbers their kind and their sign.
     """
     deepest = 16
 
@@ -179,8 +182,10 @@ def _judgeable(root: object) -> object:
             return [copied(child, depth + 1) for child in entries]
         if isinstance(value, float) and not math.isfinite(value):
             return 0.5
-        if value is None or isinstance(value, bool | int | float):
+        if value is None or isinstance(value, bool | float):
             return value
+        if isinstance(value, int):
+            return max(-(2**53), min(value, 2**53))
         return repr(value)
 
     return copied(root, 0)

@@ -1,6 +1,6 @@
 """The FastAPI application around a `Behaviour`: bytes to `Call`, `Reply` to bytes.
 
-Whatever the router itself refuses (path, method) goes through the same behaviour, so that its errors look alike.
+Whatever the router itself refuses (path, method) goes through the same behaviour, so that errors look alike.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
-
 from tests.servers.behaviour import Behaviour, Visit, encode
 from tests.servers.messages import Call, Cut, Refusal, Reply
 
@@ -55,7 +54,10 @@ def respond(reply: Reply) -> Response:
     """The reply as bytes."""
     body = reply.content if isinstance(reply.content, bytes) else encode(reply.content)
     if not reply.streamed:
-        return Response(body, reply.status, reply.headers, reply.media_type)
+        response = Response(body, reply.status, reply.headers, reply.media_type)
+        for name, value in reply.repeated:
+            response.headers.append(name, value)
+        return response
 
     async def pieces() -> AsyncIterator[bytes]:
         for start in range(0, len(body), 256):

@@ -1,7 +1,7 @@
 """What a conforming service does, one overridable step each, so that a wrong one is a step away.
 
-Written from the contract alone, not from the mock: `Behaviour.serve` is the order of the steps. A variant subclasses
-and overrides the step in which a real bug would sit. Knows nothing of FastAPI or sockets.
+Written from the contract alone, not from the mock: `Behaviour.serve` is the order of the steps. A variant
+subclasses and overrides the step in which a real bug would sit. Knows nothing of FastAPI or sockets.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 from pydantic import ValidationError
-
 from tests.servers.data import KEYS, ROWS, Row
 from tests.servers.messages import Call, Refusal, Reply, TriggerRequest
 
@@ -252,7 +251,7 @@ class Behaviour:
 
     def fired(self, ask: TriggerRequest) -> list[str]:
         """The identifiers to match; explicit entities bypass extraction."""
-        return ask.entities if ask.entities else self.extract(ask)
+        return ask.entities or self.extract(ask)
 
     def extract(self, ask: TriggerRequest) -> list[str]:
         """Identifiers of the action, each once, in the order found."""
@@ -411,7 +410,7 @@ def field_errors(error: ValidationError) -> list[dict[str, Any]]:
 
 
 def encode(content: Any) -> bytes:
-    """Strict JSON in UTF-8. What cannot be written (NaN, too deep an input echoed) is left out of field errors."""
+    """Strict JSON in UTF-8. An echoed input that cannot be written (NaN, too deep) is left out of field errors."""
     try:
         return _dump(content)
     except (ValueError, RecursionError):

@@ -1,8 +1,9 @@
 """What the reference server stores: two organisations, their keys, and the memories that tell mistakes apart.
 
-Made for the purpose: the same entity sits on rows of every scope and of both organisations, rows carry several
-entities, every scope axis occurs alone and combined, and facts share the directives' entities. Only `PROBED` rows
-are told to a verifier, as an operator would: the rest may rightly fire beside them. Knows nothing of HTTP.
+Made for the purpose: the same entity sits on rows of every scope and of both organisations, rows carry
+several entities, every scope axis occurs alone and combined, and facts share the directives' entities. Only
+the probed rows are told to a verifier, as an operator would: the rest may rightly fire beside them. Knows
+nothing of HTTP.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What goes over the wire: the request model, one call, one reply, and the refusals.
 
-The request is an ordinary pydantic model, so wrong fields are answered in FastAPI's own `HTTPValidationError` shape;
-every other refusal is the contract's `ErrorEnvelope`. Knows nothing of rows, scopes or limits.
+The request is an ordinary pydantic model, so wrong fields are answered in FastAPI's own
+`HTTPValidationError` shape; every other refusal is the contract's `ErrorEnvelope`. Knows nothing of rows, scopes or limits.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
     media_type: str = "application/json"
     streamed: bool = False
+    repeated: list[tuple[str, str]] = field(default_factory=list)
 
 
 class Refusal(Exception):

@@ -1,6 +1,6 @@
 """A server of a variant: in a thread of this process, or as this process.
 
-The listening socket exists before the server does, so the first request may be sent at once and is never refused.
+The listening socket exists before the server does, so the first request may be sent at once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-
 from tests.servers.application import ENDPOINT, Severable, application
 from tests.servers.behaviour import Behaviour, Rate
 from tests.servers.data import HOME, KEYS, NEIGHBOUR, PROBES
@@ -96,7 +95,7 @@ def listener(port: int = 0) -> socket.socket:
 
 
 def address(sock: socket.socket) -> str:
-    return "http://127.0.0.1:{}".format(sock.getsockname()[1])
+    return f"http://127.0.0.1:{sock.getsockname()[1]}"
 
 
 @contextmanager

@@ -5,6 +5,20 @@
 
 from __future__ import annotations
 
+from tests.servers.variants import (  # noqa: F401  (each registers its variants)
+    bodies,
+    fields,
+    matches,
+    methods,
+    modes,
+    orders,
+    rates,
+    refusals,
+    scopes,
+    shapes,
+    unusual,
+    who,
+)
 from tests.servers.variants.registry import Variant, benign, wrong
 
 __all__ = ["BENIGN", "REFERENCE", "VARIANTS", "Variant", "named"]
