@@ -6,6 +6,7 @@ one that dies is the target's doing. Every wait has an end: connecting, reading,
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import http.client
 import os
@@ -119,7 +120,9 @@ class Wire:
             # A refusal may come before the whole body was read: what was said still counts.
             if connection.sock is None:
                 raise
+        _acknowledge_at_once(connection)
         response = connection.getresponse()
+        _acknowledge_at_once(connection)
         body = _read(response, deadline)
         headers = tuple(response.headers.items())
         self._local.used = time.monotonic()
@@ -127,10 +130,19 @@ class Wire:
         return Reply(response.status, headers, _decoded(body, response.headers.get("Content-Encoding")))
 
 
+def _acknowledge_at_once(connection: http.client.HTTPConnection) -> None:
+    """Spare 40 ms an answer with servers that send head and body apart and wait for the first to be acknowledged."""
+    option = getattr(socket, "TCP_QUICKACK", None)
+    if option is not None and connection.sock is not None:
+        with contextlib.suppress(OSError):
+            connection.sock.setsockopt(socket.IPPROTO_TCP, option, 1)
+
+
 def _read(response: http.client.HTTPResponse, deadline: float) -> bytes:
     pieces: list[bytes] = []
     total = 0
-    while piece := response.read1(65536):
+    # A known length is read in small pieces: a read waits for all it asks for, and the deadline is only seen between.
+    while piece := response.read(512) if response.length is not None else response.read1(65536):
         pieces.append(piece)
         total += len(piece)
         if total > LONGEST:
@@ -139,6 +151,7 @@ def _read(response: http.client.HTTPResponse, deadline: float) -> bytes:
             raise TimeoutError("the answer never ended")
     if response.length:
         raise http.client.IncompleteRead(b"", response.length)
+    response.close()  # the connection is kept; reading alone may not tell it that the answer ended
     return b"".join(pieces)
 
 
