@@ -12,7 +12,6 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.exceptions import HTTPException
-from starlette.types import Receive, Scope, Send
 from tests.servers.behaviour import Behaviour, Visit, encode
 from tests.servers.messages import Call, Cut, Refusal, Reply
 
@@ -27,7 +26,10 @@ def application(behaviour: Behaviour) -> FastAPI:
 
     @app.api_route(ENDPOINT, methods=list(behaviour.methods))
     async def trigger(request: Request) -> Response:
-        return respond(await behaviour.handle(await _call(request)))
+        try:
+            return respond(await behaviour.handle(await _call(request)))
+        except Cut:
+            return sever(request)
 
     @app.exception_handler(HTTPException)
     async def refused(request: Request, error: HTTPException) -> Response:
@@ -67,15 +69,8 @@ def respond(reply: Reply) -> Response:
     return StreamingResponse(pieces(), reply.status, reply.headers, reply.media_type)
 
 
-class Severable:
-    """An ASGI application whose `Cut` closes the connection with no answer at all."""
-
-    def __init__(self, app: FastAPI) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await self.app(scope, receive, send)
-        except Cut:
-            cycle: Any = getattr(receive, "__self__", None)  # uvicorn's request, which holds the transport
-            cycle.transport.abort()
+def sever(request: Request) -> Response:
+    """Close the connection under the request; what is returned goes nowhere."""
+    cycle: Any = getattr(request.receive, "__self__", None)  # uvicorn's request, which holds the transport
+    cycle.transport.abort()
+    return Response(status_code=500)

@@ -335,7 +335,9 @@ class Behaviour:
         return "\n".join(["## What past sessions learnt", "", *(self.bullet(hit) for hit in hits)])
 
     def bullet(self, hit: Hit) -> str:
-        lines = [f"- **[{hit.row.type.upper()}]** {hit.row.text} (on `{hit.matched[0]}`)"]
+        lines = [
+            f"- **[{hit.row.type.upper()}]** {hit.row.text} (on `{(hit.matched or hit.row.entities)[0]}`)"
+        ]
         lines += [f"  {number}. {step}" for number, step in enumerate(hit.row.steps, 1)]
         return "\n".join(lines)
 
@@ -410,7 +412,7 @@ def field_errors(error: ValidationError) -> list[dict[str, Any]]:
 
 
 def encode(content: Any) -> bytes:
-    """Strict JSON in UTF-8. An echoed input that cannot be written (NaN, too deep) is left out of field errors."""
+    """Strict JSON in UTF-8; an echoed input that cannot be written (NaN, too deep) is left out."""
     try:
         return _dump(content)
     except (ValueError, RecursionError):

@@ -1,7 +1,8 @@
 """What goes over the wire: the request model, one call, one reply, and the refusals.
 
 The request is an ordinary pydantic model, so wrong fields are answered in FastAPI's own
-`HTTPValidationError` shape; every other refusal is the contract's `ErrorEnvelope`. Knows nothing of rows, scopes or limits.
+`HTTPValidationError` shape; every other refusal is the contract's `ErrorEnvelope`. Knows nothing of rows,
+scopes or limits.
 """
 
 from __future__ import annotations

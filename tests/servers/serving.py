@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import uvicorn
-from tests.servers.application import ENDPOINT, Severable, application
+from tests.servers.application import ENDPOINT, application
 from tests.servers.behaviour import Behaviour, Rate
 from tests.servers.data import HOME, KEYS, NEIGHBOUR, PROBES
 from tests.servers.variants import Variant, named
@@ -56,7 +57,7 @@ class Server(uvicorn.Server):
     def __init__(self, behaviour: Behaviour) -> None:
         super().__init__(
             uvicorn.Config(
-                Severable(application(behaviour)),
+                application(behaviour),
                 loop="asyncio",
                 http="h11",
                 ws="none",
@@ -77,6 +78,10 @@ class Server(uvicorn.Server):
         self._loop, self._told = asyncio.get_running_loop(), asyncio.Event()
         if not self.should_exit:
             await self._told.wait()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        self.stop()
 
     def stop(self) -> None:
         """Ask the server to end; safe from any thread."""

@@ -310,7 +310,7 @@ class WrongItemsDropped(Behaviour):
 @breaks(
     "VAL-6",
     name="types-500",
-    also="VAL-3 VAL-4 VAL-5 VAL-10 ROB-1",
+    also="VAL-3 VAL-4 VAL-5 VAL-7 VAL-10 ERR-3 ROB-1",
     story="A validation error is not caught.",
 )
 class Types500(Behaviour):
@@ -335,7 +335,7 @@ class Types400(Behaviour):
 # ------------------------------------------------------------------ null
 
 
-def _not_null(base: type[TriggerRequest] | type[Action], name: str) -> Any:
+def _not_null(base: type[TriggerRequest | Action], name: str) -> Any:
     """The same model, in which one nullable field refuses an explicit null."""
 
     def refuse(value: Any) -> Any:

@@ -222,7 +222,6 @@ class DroppedYetNotApplied(Behaviour):
 @breaks(
     "MODE-8",
     name="failed-gate-drops-all",
-    also="MODE-4",
     story="When the gate fails, everything is dropped: closed, not open.",
 )
 class FailedGateDropsAll(Behaviour):

@@ -54,7 +54,7 @@ class FieldsWithoutLoc(Behaviour):
 
 
 @breaks(
-    "ERR-1", name="envelope-without-message", also="AUTH-1 AUTH-2 AUTH-3",
+    "ERR-1", name="envelope-without-message", also="AUTH-1 AUTH-2 AUTH-3 RATE-2",
     story="Messages are held back in production, and the field with them.",
 )  # fmt: skip
 class WithoutMessage(Behaviour):
@@ -120,7 +120,9 @@ class FieldsAsText(Behaviour):
         return reply
 
 
-@breaks("ERR-3", name="compose-202", story="Composing is a job, so the gateway says 202 Accepted.")
+@breaks(
+    "ERR-3", name="compose-202", also="MATCH-6", story="Composing is a job, so the gateway says 202 Accepted."
+)
 class Compose202(Behaviour):
     async def serve(self, visit: Visit) -> Reply:
         reply = await super().serve(visit)
@@ -138,7 +140,12 @@ class ManyRows206(Behaviour):
         return reply
 
 
-@breaks("ERR-3", name="created-201", story="The route was copied from the one that stores memories.")
+@breaks(
+    "ERR-3",
+    name="created-201",
+    also="MATCH-6",
+    story="The route was copied from the one that stores memories.",
+)
 class Created201(Behaviour):
     async def serve(self, visit: Visit) -> Reply:
         reply = await super().serve(visit)
@@ -153,7 +160,13 @@ class Nothing204(Behaviour):
         return reply if reply.content["data"] else Reply(204, b"")
 
 
-@breaks("ERR-3", "MATCH-6", name="nothing-404", story="No rows means Not Found.", also="SCOPE-5")
+@breaks(
+    "ERR-3",
+    "MATCH-6",
+    name="nothing-404",
+    story="No rows means Not Found.",
+    also="AUTH-4 SCOPE-5 VAL-5 VAL-8",
+)
 class Nothing404(Behaviour):
     def select(self, ask: TriggerRequest, hits: list[Any]) -> Kept:
         if not hits:
@@ -162,7 +175,10 @@ class Nothing404(Behaviour):
 
 
 @breaks(
-    "ERR-3", name="unknown-user-404", story="A user who owns no rows is not found.", also="MATCH-6 SCOPE-5"
+    "ERR-3",
+    name="unknown-user-404",
+    story="A user who owns no rows is not found.",
+    also="AUTH-4 MATCH-6 SCOPE-5 VAL-5 VAL-8",
 )
 class UnknownUser404(Behaviour):
     def require_scope(self, ask: TriggerRequest) -> None:

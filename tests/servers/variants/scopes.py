@@ -71,10 +71,10 @@ class AxesOr(Behaviour):
 )  # fmt: skip
 class GroupsWiden(Behaviour):
     def admits(self, ask: TriggerRequest, row: Row) -> bool:
-        shared = bool(ask.group_ids) and self.shares(ask.group_ids, row.groups)
-        return shared or (
-            ask.user_id is not None and super().admits(ask.model_copy(update={"group_ids": []}), row)
-        )
+        own = super().admits(ask.model_copy(update={"group_ids": []}), row)
+        if ask.user_id is None or not ask.group_ids:
+            return own and self.shares(ask.group_ids, row.groups)
+        return own or self.shares(ask.group_ids, row.groups)
 
 
 @breaks(
@@ -237,7 +237,7 @@ class AppSubstring(Behaviour):
 
 
 @breaks(
-    "SCOPE-5", "SCOPE-1", name="empty-string-widens", also="SCOPE-8",
+    "SCOPE-5", name="empty-string-widens", also="SCOPE-1 SCOPE-8",
     story="`if user_id:` guards the filter, so an empty user is no user.",
 )  # fmt: skip
 class EmptyStringWidens(Behaviour):
@@ -246,7 +246,7 @@ class EmptyStringWidens(Behaviour):
 
 
 @breaks(
-    "SCOPE-5", "SCOPE-1", name="empty-string-org-wide", also="SCOPE-8",
+    "SCOPE-5", name="empty-string-org-wide", also="SCOPE-1 SCOPE-8",
     story="An empty user passes the check for a scope and then drops out of the filter.",
 )  # fmt: skip
 class EmptyStringOrgWide(EmptyStringWidens):
@@ -327,7 +327,7 @@ class OrgForgottenByCache(Behaviour):
         self.cache: dict[str, list[Hit]] = {}
 
     def recall(self, organisation: str, ask: TriggerRequest) -> list[Hit]:
-        cached = ask.model_dump_json(exclude={"mode", "task"}) if ask.action is None else None
+        cached = repr(ask.model_dump(exclude={"mode", "task"})) if ask.action is None else None
         if cached is None:
             return super().recall(organisation, ask)
         if cached not in self.cache:
@@ -349,7 +349,7 @@ class UserForgottenByCache(Behaviour):
     def recall(self, organisation: str, ask: TriggerRequest) -> list[Hit]:
         if ask.action is not None:
             return super().recall(organisation, ask)
-        cached = (organisation, ask.model_dump_json(exclude={"user_id", "mode", "task"}))
+        cached = (organisation, repr(ask.model_dump(exclude={"user_id", "mode", "task"})))
         if cached not in self.cache:
             self.cache[cached] = super().recall(organisation, ask)
         return [Hit(hit.row, hit.matched) for hit in self.cache[cached]]
