@@ -21,7 +21,12 @@ _GREPPABLE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123
 
 def greppable(entity: str) -> bool:
     """Whether every reading of 'greppable identifier' holds this one."""
-    return bool(entity) and set(entity) <= _GREPPABLE and entity[0].isalnum() and (entity[-1].isalnum() or entity[-1] == "_")
+    return (
+        bool(entity)
+        and set(entity) <= _GREPPABLE
+        and entity[0].isalnum()
+        and (entity[-1].isalnum() or entity[-1] == "_")
+    )
 
 
 def near_misses(text: str) -> list[str]:
@@ -69,7 +74,9 @@ def near_misses(text: str) -> list[str]:
 
 def scope_choices(probe: Probe) -> list[JsonObject]:
     """Every way to name (some of) a row's scope: each non-empty set of its axes, one group at a time."""
-    parts: list[tuple[str, Any]] = [(axis, value) for axis, value in probe.scope.items() if axis != "group_ids"]
+    parts: list[tuple[str, Any]] = [
+        (axis, value) for axis, value in probe.scope.items() if axis != "group_ids"
+    ]
     groups: list[tuple[str, Any]] = [("group_ids", [one]) for one in probe.group_ids[:3]]
     found: list[JsonObject] = []
     for size in range(len(parts) + 1):
@@ -110,7 +117,9 @@ class Vocabulary:
         def value(axis: str) -> SearchStrategy[Any]:
             known = self.values(axis)
             if axis == "group_ids":
-                return st.lists(st.sampled_from([*self.groups, self.stranger]), min_size=1, max_size=3, unique=True)
+                return st.lists(
+                    st.sampled_from([*self.groups, self.stranger]), min_size=1, max_size=3, unique=True
+                )
             return st.sampled_from([*known, self.stranger])
 
         usable = [axis for axis in AXES if self.values(axis)]
@@ -219,7 +228,13 @@ def rough_bodies(valid: JsonObject) -> list[tuple[str, bytes]]:
     base = '"entities":["x"],"mode":"retrieve"'
 
     def nested(opening: str, closing: str, times: int) -> bytes:
-        return (f'{{{base},"user_id":"u","action":{{"args":{{"a":' + opening * times + "1" + closing * times + "}}}").encode()
+        return (
+            f'{{{base},"user_id":"u","action":{{"args":{{"a":'
+            + opening * times
+            + "1"
+            + closing * times
+            + "}}}"
+        ).encode()
 
     texts = {
         "a lone surrogate": '"\\ud800"',
@@ -243,14 +258,24 @@ def rough_bodies(valid: JsonObject) -> list[tuple[str, bytes]]:
         for field in ("user_id", "agent_id", "app_id"):
             found.append((f"{name} in {field}", f'{{{base},"{field}":{text}}}'.encode()))
         found.append((f"{name} in group_ids", f'{{{base},"group_ids":[{text}]}}'.encode()))
-        found.append((f"{name} in an entity", f'{{"mode":"retrieve","entities":[{text},"x"],"user_id":"u"}}'.encode()))
+        found.append(
+            (f"{name} in an entity", f'{{"mode":"retrieve","entities":[{text},"x"],"user_id":"u"}}'.encode())
+        )
         found.append((f"{name} in mode", f'{{"entities":["x"],"user_id":"u","mode":{text}}}'.encode()))
         found.append((f"{name} in include", f'{{{base},"user_id":"u","include":[{text}]}}'.encode()))
         found.append((f"{name} in task", f'{{{base},"user_id":"u","task":{text}}}'.encode()))
         for part in ("tool", "output"):
-            found.append((f"{name} in action.{part}", f'{{"mode":"retrieve","user_id":"u","action":{{"{part}":{text}}}}}'.encode()))
+            found.append(
+                (
+                    f"{name} in action.{part}",
+                    f'{{"mode":"retrieve","user_id":"u","action":{{"{part}":{text}}}}}'.encode(),
+                )
+            )
         found.append(
-            (f"{name} in action.args", f'{{"mode":"retrieve","user_id":"u","action":{{"args":{{"k":[{text}],{text}:{text}}}}}}}'.encode())
+            (
+                f"{name} in action.args",
+                f'{{"mode":"retrieve","user_id":"u","action":{{"args":{{"k":[{text}],{text}:{text}}}}}}}'.encode(),
+            )
         )
         found.append((f"{name} as a field", f'{{{base},"user_id":"u",{text}:{text}}}'.encode()))
     for name, number in {
@@ -263,7 +288,12 @@ def rough_bodies(valid: JsonObject) -> list[tuple[str, bytes]]:
         "NaN": "NaN",
         "Infinity": "-Infinity",
     }.items():
-        found.append((f"{name} in args", f'{{"mode":"retrieve","user_id":"u","action":{{"args":{{"n":{number}}}}}}}'.encode()))
+        found.append(
+            (
+                f"{name} in args",
+                f'{{"mode":"retrieve","user_id":"u","action":{{"args":{{"n":{number}}}}}}}'.encode(),
+            )
+        )
         found.append((f"{name} as user_id", f'{{{base},"user_id":{number}}}'.encode()))
         found.append((f"{name} as task", f'{{{base},"user_id":"u","task":{number}}}'.encode()))
         found.append((f"{name} as an unknown field", f'{{{base},"user_id":"u","limit":{number}}}'.encode()))
@@ -274,7 +304,10 @@ def rough_bodies(valid: JsonObject) -> list[tuple[str, bytes]]:
         ("100000 open brackets", b"[" * 100_000),
         ("100000 nested arrays", b"[" * 100_000 + b"]" * 100_000),
         ("100000 open braces", b'{"a":' * 100_000),
-        ("an unknown field 3000 deep", (f'{{{base},"user_id":"u","x":' + "[" * 3000 + "]" * 3000 + "}").encode()),
+        (
+            "an unknown field 3000 deep",
+            (f'{{{base},"user_id":"u","x":' + "[" * 3000 + "]" * 3000 + "}").encode(),
+        ),
         ("a byte order mark", b"\xef\xbb\xbf" + b'{"entities":["x"],"user_id":"u","mode":"retrieve"}'),
         ("UTF-16", '{"entities":["x"],"user_id":"u","mode":"retrieve"}'.encode("utf-16")),
         ("UTF-32", '{"entities":["x"],"user_id":"u","mode":"retrieve"}'.encode("utf-32")),
@@ -283,16 +316,54 @@ def rough_bodies(valid: JsonObject) -> list[tuple[str, bytes]]:
         ("a UTF-8 surrogate", b'{"entities":["\xed\xa0\x80"],"user_id":"\xed\xa0\x80","mode":"retrieve"}'),
         ("a raw NUL", b'{"entities":["x\x00"],"user_id":"u","mode":"retrieve"}'),
         ("a raw newline in a text", b'{"entities":["x\n"],"user_id":"u","mode":"retrieve"}'),
-        ("the same name twice", b'{"entities":["x"],"user_id":"u","user_id":null,"mode":"retrieve","mode":7}'),
-        ("the same name many times", b"{" + b'"user_id":"u",' * 2000 + b'"entities":["x"],"mode":"retrieve"}'),
-        ("ten thousand entities", b'{"user_id":"u","mode":"retrieve","entities":[' + b",".join(b'"e%d"' % n for n in range(10_000)) + b"]}"),
-        ("five thousand groups", b'{"entities":["x"],"mode":"retrieve","group_ids":[' + b",".join(b'"g%d"' % n for n in range(5_000)) + b"]}"),
-        ("a thousand includes", b'{"entities":["x"],"user_id":"u","mode":"retrieve","include":[' + b",".join([b'"lesson"'] * 1000) + b"]}"),
-        ("ten thousand args", b'{"user_id":"u","mode":"retrieve","action":{"args":{' + b",".join(b'"k%d":"v%d"' % (n, n) for n in range(10_000)) + b"}}}"),
-        ("an output of 200 KB", b'{"user_id":"u","mode":"retrieve","action":{"output":"' + b"word/word.py:1 " * 14_000 + b'"}}'),
-        ("an output of one long word", b'{"user_id":"u","mode":"retrieve","action":{"output":"' + b"a" * 200_000 + b'"}}'),
-        ("an output of brackets", b'{"user_id":"u","mode":"retrieve","action":{"output":"' + b"((((====::::" * 8_000 + b'"}}'),
-        ("special names", b'{"entities":["__proto__","constructor","toString","__class__"],"user_id":"__proto__","__proto__":{"a":1},"constructor":1,"mode":"retrieve"}'),
+        (
+            "the same name twice",
+            b'{"entities":["x"],"user_id":"u","user_id":null,"mode":"retrieve","mode":7}',
+        ),
+        (
+            "the same name many times",
+            b"{" + b'"user_id":"u",' * 2000 + b'"entities":["x"],"mode":"retrieve"}',
+        ),
+        (
+            "ten thousand entities",
+            b'{"user_id":"u","mode":"retrieve","entities":['
+            + b",".join(b'"e%d"' % n for n in range(10_000))
+            + b"]}",
+        ),
+        (
+            "five thousand groups",
+            b'{"entities":["x"],"mode":"retrieve","group_ids":['
+            + b",".join(b'"g%d"' % n for n in range(5_000))
+            + b"]}",
+        ),
+        (
+            "a thousand includes",
+            b'{"entities":["x"],"user_id":"u","mode":"retrieve","include":['
+            + b",".join([b'"lesson"'] * 1000)
+            + b"]}",
+        ),
+        (
+            "ten thousand args",
+            b'{"user_id":"u","mode":"retrieve","action":{"args":{'
+            + b",".join(b'"k%d":"v%d"' % (n, n) for n in range(10_000))
+            + b"}}}",
+        ),
+        (
+            "an output of 200 KB",
+            b'{"user_id":"u","mode":"retrieve","action":{"output":"' + b"word/word.py:1 " * 14_000 + b'"}}',
+        ),
+        (
+            "an output of one long word",
+            b'{"user_id":"u","mode":"retrieve","action":{"output":"' + b"a" * 200_000 + b'"}}',
+        ),
+        (
+            "an output of brackets",
+            b'{"user_id":"u","mode":"retrieve","action":{"output":"' + b"((((====::::" * 8_000 + b'"}}',
+        ),
+        (
+            "special names",
+            b'{"entities":["__proto__","constructor","toString","__class__"],"user_id":"__proto__","__proto__":{"a":1},"constructor":1,"mode":"retrieve"}',
+        ),
         ("only binary", bytes(range(256))),
         ("gzip", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"),
     ]

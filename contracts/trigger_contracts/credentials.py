@@ -49,7 +49,8 @@ def either_header(api: Api) -> None:
     """A valid key is accepted in `x-api-key` and as `Bearer`, and both see the same rows."""
     asks = [api.plain()]
     asks += [
-        {"entities": list(one.trigger_entities), **one.scope, "mode": "retrieve"} for one in api.sample(api.probes, least=4)
+        {"entities": list(one.trigger_entities), **one.scope, "mode": "retrieve"}
+        for one in api.sample(api.probes, least=4)
     ]
     refusals: dict[str, Exchange] = {}
     for ask in asks:
@@ -102,17 +103,28 @@ def near_miss_keys(api: Api) -> None:
     }
     tries: list[tuple[str, Credential]] = []
     for what, miss in misses.items():
-        if not miss or miss == key or miss in (api.run.options.other_api_key, api.run.options.limited_api_key):
+        if (
+            not miss
+            or miss == key
+            or miss in (api.run.options.other_api_key, api.run.options.limited_api_key)
+        ):
             continue
         tries.append((f"the key {what}, in x-api-key", _api_key(miss, f"<${name} {what}>")))
         tries.append((f"the key {what}, as Bearer", _bearer(miss, f"<${name} {what}>")))
     tries.append(("an empty x-api-key", _api_key("", "")))
     tries.append(("an empty Bearer", (("Authorization", "Bearer "), ("Authorization", "Bearer "))))
     tries.append(("a Bearer without a key", (("Authorization", "Bearer"), ("Authorization", "Bearer"))))
-    tries.append(("the key as Basic", (("Authorization", f"Basic {key}"), ("Authorization", f"Basic ${name}"))))
+    tries.append(
+        ("the key as Basic", (("Authorization", f"Basic {key}"), ("Authorization", f"Basic ${name}")))
+    )
     for what, pair in (("user", f"{key}:"), ("password", f":{key}")):
         coded = base64.b64encode(pair.encode()).decode()
-        tries.append((f"the key as the {what} of Basic", (("Authorization", f"Basic {coded}"), ("Authorization", f"Basic <${name} as {what}>"))))
+        tries.append(
+            (
+                f"the key as the {what} of Basic",
+                (("Authorization", f"Basic {coded}"), ("Authorization", f"Basic <${name} as {what}>")),
+            )
+        )
 
     def check(one: tuple[str, Credential]) -> None:
         what, credential = one
@@ -173,5 +185,3 @@ def _refused(api: Api, credentials: list[Credential], what: str) -> None:
     if exchange.code is not None and exchange.code != "unauthorized":
         raise Broken(f"{what} was refused with code {exchange.code!r}; expected 'unauthorized'", exchange)
     api.saw()
-
-

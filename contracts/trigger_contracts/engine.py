@@ -48,7 +48,9 @@ def verify(
         interrupted = True
     finally:
         run.target.close()
-    found = [outcomes.get(one.id) or open_outcome(one, "the run was interrupted", "interrupted") for one in wanted]
+    found = [
+        outcomes.get(one.id) or open_outcome(one, "the run was interrupted", "interrupted") for one in wanted
+    ]
     return Verdict(
         url=options.base_url,
         profile=options.profile.name,
@@ -139,14 +141,28 @@ def after_thought(run: Run, promise: Promise, outcome: Outcome) -> Outcome:
 
 def open_outcome(promise: Promise, reason: str, cause: str) -> Outcome:
     """A promise that was never judged."""
-    return Outcome(promise.id, promise.chapter, promise.level, promise.sentence, promise.pointer, "not exercised", 0, reason, cause)
+    return Outcome(
+        promise.id,
+        promise.chapter,
+        promise.level,
+        promise.sentence,
+        promise.pointer,
+        "not exercised",
+        0,
+        reason,
+        cause,
+    )
 
 
 def _wanting(run: Run, promise: Promise) -> str:
     options = run.options
     if "rows" in promise.needs and not run.probes:
         return "it needs known rows at the target: --probes FILE"
-    if "org2" in promise.needs and not options.other_api_key and not (promise.id == "RATE-3" and options.limited_api_key):
+    if (
+        "org2" in promise.needs
+        and not options.other_api_key
+        and not (promise.id == "RATE-3" and options.limited_api_key)
+    ):
         return "it needs a key of another organisation: --other-api-key-env NAME"
     if "limit" in promise.needs and not options.exhaust_rate_limit:
         return "it needs leave to exhaust the rate limit: --exhaust-rate-limit"
@@ -155,7 +171,9 @@ def _wanting(run: Run, promise: Promise) -> str:
     return ""
 
 
-def _broken(run: Run, promise: Promise, message: str, exchange: Exchange | None, seen: int, seconds: float) -> Outcome:
+def _broken(
+    run: Run, promise: Promise, message: str, exchange: Exchange | None, seen: int, seconds: float
+) -> Outcome:
     return Outcome(
         promise.id,
         promise.chapter,
@@ -178,7 +196,9 @@ def evidence(run: Run, message: str, exchange: Exchange | None) -> Evidence:
         return Evidence(redact(message), "", "", "")
     request = exchange.request
     headers = "\n".join(f"{name}: {value}" for name, value in request.shown)
-    sent = f"{request.method}\n{headers}\n\n{_shown(redact(request.body.decode('utf-8', 'backslashreplace')))}"
+    sent = (
+        f"{request.method}\n{headers}\n\n{_shown(redact(request.body.decode('utf-8', 'backslashreplace')))}"
+    )
     if exchange.reply is None:
         got = exchange.failure or "no answer"
     else:
@@ -198,5 +218,3 @@ def contract_defects() -> tuple[Defect, ...]:
 
     found = lint(published(), published_bytes().decode())
     return tuple(Defect(one.defect, one.pointer, one.message, one.line) for one in found)
-
-

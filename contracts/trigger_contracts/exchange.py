@@ -213,8 +213,15 @@ def curl(exchange: Exchange, url: str) -> str:
     except UnicodeDecodeError:
         text, printable = "", False
     if len(request.body) > 6000:
-        return " ".join([*parts, f"--data-binary @body.json  # {len(request.body)} bytes, beginning: {request.body[:60]!r}"])
+        return " ".join(
+            [
+                *parts,
+                f"--data-binary @body.json  # {len(request.body)} bytes, beginning: {request.body[:60]!r}",
+            ]
+        )
     if printable:
         return " ".join([*parts, "--data-binary", shlex.quote(text)])
-    escaped = "".join(f"\\x{byte:02x}" if byte < 32 or byte > 126 or byte in b"'\\%" else chr(byte) for byte in request.body)
+    escaped = "".join(
+        f"\\x{byte:02x}" if byte < 32 or byte > 126 or byte in b"'\\%" else chr(byte) for byte in request.body
+    )
     return f"printf '{escaped}' | " + " ".join([*parts, "--data-binary", "@-"])

@@ -79,7 +79,10 @@ def no_signal(api: Api) -> None:
         {"entities": [], "action": None},
     ]
     tries = [
-        (f"a request whose signal is {signal or 'absent'}", {**without(base, "entities", "action"), **signal, "mode": mode})
+        (
+            f"a request whose signal is {signal or 'absent'}",
+            {**without(base, "entities", "action"), **signal, "mode": mode},
+        )
         for base in _anywhere(api)
         for signal in missing
         for mode in ("retrieve", "compose")
@@ -100,7 +103,10 @@ def no_scope(api: Api) -> None:
         {"user_id": None, "agent_id": None, "app_id": None, "group_ids": []},
     ]
     tries = [
-        (f"a request whose scope is {scope or 'absent'}", {**without(base, "user_id", "agent_id", "app_id", "group_ids"), **scope, "mode": mode})
+        (
+            f"a request whose scope is {scope or 'absent'}",
+            {**without(base, "user_id", "agent_id", "app_id", "group_ids"), **scope, "mode": mode},
+        )
         for base in _anywhere(api)
         for scope in missing
         for mode in ("retrieve", "compose")
@@ -112,18 +118,52 @@ def no_scope(api: Api) -> None:
 @promise("VAL-3", pointer=f"{_REQUEST}.include")
 def include_outside(api: Api) -> None:
     """A value of `include` outside the enum draws a 422."""
-    wrong = ["fact", "artifact", "episode", "full_content", "LESSON", "Lesson", "lessons", "lesson ", "", "procedures", "all", "*"]
-    tries = [[one] for one in wrong] + [["lesson", one] for one in wrong] + [[one, "procedure"] for one in wrong[:6]]
+    wrong = [
+        "fact",
+        "artifact",
+        "episode",
+        "full_content",
+        "LESSON",
+        "Lesson",
+        "lessons",
+        "lesson ",
+        "",
+        "procedures",
+        "all",
+        "*",
+    ]
+    tries = (
+        [[one] for one in wrong]
+        + [["lesson", one] for one in wrong]
+        + [[one, "procedure"] for one in wrong[:6]]
+    )
     tries += [["lesson", "procedure", one] for one in wrong[:3]]
     asks = [(f"include {include}", api.plain(include=include)) for include in tries]
-    asks += [(f"include {include} under compose", api.plain(include=include, mode="compose")) for include in tries[:3]]
+    asks += [
+        (f"include {include} under compose", api.plain(include=include, mode="compose"))
+        for include in tries[:3]
+    ]
     api.each(asks, lambda one: refused(api, one[1], one[0]))
 
 
 @promise("VAL-4", pointer=f"{_REQUEST}.mode")
 def mode_outside(api: Api) -> None:
     """A `mode` outside the enum draws a 422."""
-    wrong = ["", "RETRIEVE", "Compose", "retrieve ", " compose", "search", "both", "none", "default", "composer", "retriev", "null", "auto"]
+    wrong = [
+        "",
+        "RETRIEVE",
+        "Compose",
+        "retrieve ",
+        " compose",
+        "search",
+        "both",
+        "none",
+        "default",
+        "composer",
+        "retriev",
+        "null",
+        "auto",
+    ]
     api.each(wrong, lambda mode: refused(api, api.plain(mode=mode), f"mode {mode!r}"))
 
 
@@ -142,7 +182,10 @@ def task_length(api: Api) -> None:
     api.each([(f"a task of {size} letters", "a" * size) for size in (0, 1, 1000, 1999)], fits)
     long = [(f"a task of 2001 {what}", letter * 2001) for what, letter in letters.items()]
     long += [(f"a task of {size} letters", "a" * size) for size in (2002, 4001, 20_000)]
-    long += [("a task of 2001 characters with blanks around", " " + "a" * 1999 + " "), ("a task of 2001 blanks", " " * 2001)]
+    long += [
+        ("a task of 2001 characters with blanks around", " " + "a" * 1999 + " "),
+        ("a task of 2001 blanks", " " * 2001),
+    ]
 
     def too_long(one: tuple[str, str]) -> None:
         what, task = one
@@ -155,7 +198,13 @@ def task_length(api: Api) -> None:
 @promise("VAL-6", pointer=_REQUEST)
 def wrong_json_types(api: Api) -> None:
     """A wrong JSON type in any declared field draws a 422."""
-    base = api.plain(agent_id=api.token("agent"), app_id=api.token("app"), group_ids=[api.token("grp")], include=["lesson"], task="t")
+    base = api.plain(
+        agent_id=api.token("agent"),
+        app_id=api.token("app"),
+        group_ids=[api.token("grp")],
+        include=["lesson"],
+        task="t",
+    )
     tries = [*wrong_types(base), *_from_the_schema(api)]
     api.each(api.sample(tries, least=60), lambda one: refused(api, one[1], one[0]))
 
@@ -183,7 +232,14 @@ def no_json_object(api: Api) -> None:
     plain = [pair for pair in json_headers() if pair[0] != "Content-Type"]
     valid = json.dumps(api.plain()).encode()
     tries = [(f"a body that is {what}", body, JSON) for what, body in no_json()]
-    for media in ("text/plain", "text/plain; charset=utf-8", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/html", "application/xml"):
+    for media in (
+        "text/plain",
+        "text/plain; charset=utf-8",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "text/html",
+        "application/xml",
+    ):
         tries.append((f"a valid body sent as {media}", valid, media))
     tries.append(("a form", b"user_id=u&entities=x&mode=retrieve", "application/x-www-form-urlencoded"))
     part = b'--x\r\nContent-Disposition: form-data; name="user_id"\r\n\r\nu\r\n--x--\r\n'
@@ -218,7 +274,16 @@ def null_is_accepted(api: Api) -> None:
         {**acted, **scope, **mode, "action": {**acted["action"], "args": None}},
         {**acted, **scope, **mode, "action": {**acted["action"], "output": None}},
         {**signal, **scope, **mode, "action": {"tool": None, "args": None, "output": None}},
-        {**signal, **group, **mode, "action": None, "task": None, "user_id": None, "agent_id": None, "app_id": None},
+        {
+            **signal,
+            **group,
+            **mode,
+            "action": None,
+            "task": None,
+            "user_id": None,
+            "agent_id": None,
+            "app_id": None,
+        },
         {**signal, "agent_id": api.token("agent"), **mode, "user_id": None, "app_id": None},
         {**signal, "app_id": api.token("app"), **mode, "user_id": None, "agent_id": None},
         {**acted, **scope, **mode, "entities": None, "task": None, "agent_id": None, "app_id": None},
@@ -271,7 +336,8 @@ def undeclared_fields(api: Api) -> None:
     """Undeclared fields are accepted and change nothing."""
     bases: list[JsonObject] = [api.plain()]
     bases += [
-        {"entities": list(one.trigger_entities), **one.scope, "mode": "retrieve"} for one in api.sample(api.probes, 0.1, least=3)
+        {"entities": list(one.trigger_entities), **one.scope, "mode": "retrieve"}
+        for one in api.sample(api.probes, 0.1, least=3)
     ]
 
     def check(one: tuple[JsonObject, JsonObject]) -> None:
@@ -281,7 +347,10 @@ def undeclared_fields(api: Api) -> None:
         exchange = accepted(api, asked, f"the undeclared {', '.join(map(repr, extra))}")
         after = api.run.identify(api.read(exchange))
         if set(before) != set(after) and set(api.rows(base)) == set(before):
-            raise Broken(f"the undeclared {', '.join(map(repr, extra))} changed the rows from {len(before)} to {len(after)}", exchange)
+            raise Broken(
+                f"the undeclared {', '.join(map(repr, extra))} changed the rows from {len(before)} to {len(after)}",
+                exchange,
+            )
 
     tries: list[tuple[JsonObject, JsonObject]] = [(base, _UNDECLARED) for base in bases]
     tries += [(bases[-1], {name: value}) for name, value in _UNDECLARED.items()]
@@ -291,7 +360,12 @@ def undeclared_fields(api: Api) -> None:
     acts: list[tuple[JsonObject, JsonObject]] = []
     for name in ("input", "name", "arguments", "result", "tool_name", "entities"):
         quiet = {"tool": api.token("tool")}
-        acts.append(({**scope, "action": quiet}, {"action": {**quiet, name: {"k": known} if name != "entities" else [known]}}))
+        acts.append(
+            (
+                {**scope, "action": quiet},
+                {"action": {**quiet, name: {"k": known} if name != "entities" else [known]}},
+            )
+        )
     api.each(acts, check)
 
 

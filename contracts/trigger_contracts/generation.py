@@ -116,7 +116,11 @@ def bodies(seed: int, amount: int) -> tuple[Generated, ...]:
             phases=(hypothesis.Phase.generate,),
             suppress_health_check=list(hypothesis.HealthCheck),
         )
-        hypothesis.seed(seed)(settings(hypothesis.given(operation.as_strategy(generation_mode=mode))(_into(keep, positive=positive))))()
+        hypothesis.seed(seed)(
+            settings(
+                hypothesis.given(operation.as_strategy(generation_mode=mode))(_into(keep, positive=positive))
+            )
+        )()
         for case in operation.schema.iter_coverage_cases(
             operation, generation_modes=[mode], generation_config=operation.schema.config.generation
         ):

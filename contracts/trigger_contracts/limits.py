@@ -35,13 +35,17 @@ def headers_are_true(api: Api) -> None:
             raise NotExercised("the target sends no RateLimit headers")
         api.saw(len(seen))
         fell = any(later < earlier for earlier, later in zip(seen, seen[1:], strict=False))
-        rose = [at for at, (earlier, later) in enumerate(zip(seen, seen[1:], strict=False)) if later > earlier]
+        rose = [
+            at for at, (earlier, later) in enumerate(zip(seen, seen[1:], strict=False)) if later > earlier
+        ]
         # One rise is a new window; a bucket that refills may rise now and then, and still falls on the whole.
         if fell and (len(rose) <= 1 or seen[-1] < seen[0]):
             return
         if seen[0] == 0 and seen[-1] == 0 and attempt < 3:
             continue
-    raise Broken(f"RateLimit-Remaining does not fall with use: {', '.join(map(str, seen))}", api.call(api.plain()))
+    raise Broken(
+        f"RateLimit-Remaining does not fall with use: {', '.join(map(str, seen))}", api.call(api.plain())
+    )
 
 
 def _count(exchange: Exchange) -> int | None:
@@ -89,7 +93,9 @@ def _exhaust(api: Api) -> Exhaustion:
             break
         limit = exchange.reply.header("RateLimit-Limit") if exchange.reply else None
         if limit and limit.isdigit() and int(limit) > _MOST:
-            raise NotExercised(f"the limit is {limit} requests, more than the {_MOST} that this property spends", "inputs")
+            raise NotExercised(
+                f"the limit is {limit} requests, more than the {_MOST} that this property spends", "inputs"
+            )
         if limit and limit.isdigit() and sent > int(limit) * 3 + 20 and sent > 200:
             raise Broken(f"{sent} requests were served under a RateLimit-Limit of {limit}", exchange)
     raise NotExercised(f"no limit was met within {_MOST} requests or {_LONGEST:.0f} s")

@@ -24,7 +24,12 @@ def _fires(api: Api, sets: Sets, probe: Probe, ask: JsonObject, what: str) -> No
         if not exchange.trouble:
             break
         exchange = api.call(ask)
-    refused = exchange.status is not None and 400 <= exchange.status < 500 and exchange.status != 401 and not is_edge(exchange)
+    refused = (
+        exchange.status is not None
+        and 400 <= exchange.status < 500
+        and exchange.status != 401
+        and not is_edge(exchange)
+    )
     if refused:
         raise Broken(f"{what} was refused with {exchange.status}", exchange)
     answer = api.read(exchange)
@@ -47,8 +52,41 @@ def a_known_entity_fires(api: Api) -> None:
             tries.append((one, {"entities": [entity], **one.scope, "mode": "retrieve"}, f"entity {entity!r}"))
         for scope in scope_choices(one):
             entity = one.trigger_entities[-1]
-            tries.append((one, {"entities": [entity], **scope, "mode": "retrieve"}, f"entity {entity!r} within {', '.join(scope)}"))
-    api.each(api.sample(tries, least=len(api.probes)), lambda item: _fires(api, sets, *item))
+            tries.append(
+                (
+                    one,
+                    {"entities": [entity], **scope, "mode": "retrieve"},
+                    f"entity {entity!r} within {', '.join(scope)}",
+                )
+            )
+    try:
+        api.each(api.sample(tries, least=len(api.probes)), lambda item: _fires(api, sets, *item))
+    except Broken:
+        if _none_is_there(api):
+            api.run.remark("no request brought any of the probed rows: the target may not hold them")
+            raise NotExercised(
+                "none of the probed rows came back from any request; does the target hold them?"
+            ) from None
+        raise
+
+
+def _none_is_there(api: Api) -> bool:
+    """Whether nothing at all fires, named in whatever way: an empty target breaks no promise."""
+    if api.run.known:
+        return False
+    for one in api.probes:
+        for action in ({"tool": one.trigger_entities[0]}, {"args": {"k": one.trigger_entities[-1]}}):
+            if api.answer({"action": action, **one.scope, "mode": "retrieve"}).rows:
+                return False
+    everything = {
+        "entities": [entity for one in api.probes for entity in one.trigger_entities][:40],
+        "mode": "retrieve",
+    }
+    return not any(
+        api.answer({**everything, axis: value}).rows
+        for one in api.probes
+        for axis, value in one.scope.items()
+    )
 
 
 def _usable(api: Api) -> list[tuple[Probe, str]]:
@@ -61,7 +99,11 @@ def _usable(api: Api) -> list[tuple[Probe, str]]:
 
 def _reachable(api: Api, pairs: list[tuple[Probe, str]]) -> list[tuple[Probe, str]]:
     """Those that fire under `entities`: an action cannot do better, and MATCH-1 judges the others."""
-    kept = [(one, entity) for one, entity in pairs if one.id in api.rows({"entities": [entity], **one.scope, "mode": "retrieve"})]
+    kept = [
+        (one, entity)
+        for one, entity in pairs
+        if one.id in api.rows({"entities": [entity], **one.scope, "mode": "retrieve"})
+    ]
     if not kept:
         raise Unjudged("no known entity fires at all (see MATCH-1)")
     return kept
@@ -80,11 +122,16 @@ def an_action_fires(api: Api) -> None:
             "action.output": {"output": entity},
             "action.tool beside args": {"tool": entity, "args": {"k": other}, "output": other},
             "a value in action.args beside a tool": {"tool": other, "args": {"k": entity}},
-            "a later value in action.args": {"tool": other, "args": {"a": other, "n": 1, "z": entity}, "output": other},
+            "a later value in action.args": {
+                "tool": other,
+                "args": {"a": other, "n": 1, "z": entity},
+                "output": other,
+            },
             "action.output beside a tool and args": {"tool": other, "args": {"k": other}, "output": entity},
         }
         tries += [
-            (one, {"action": action, **one.scope, "mode": "retrieve"}, f"{entity!r} as {what}") for what, action in actions.items()
+            (one, {"action": action, **one.scope, "mode": "retrieve"}, f"{entity!r} as {what}")
+            for what, action in actions.items()
         ]
     api.each(tries, lambda item: _fires(api, sets, *item))
 
@@ -94,14 +141,23 @@ def near_misses_stay_quiet(api: Api) -> None:
     """Near-miss entities (case changed, substring, superstring, blanks added) do not fire."""
     tries: list[tuple[Probe, str, JsonObject]] = []
     words = Vocabulary(api.need_rows(), api.token("stranger"))
-    carriers = {entity: next(one for one in api.probes if entity in one.trigger_entities) for entity in words.entities}
+    carriers = {
+        entity: next(one for one in api.probes if entity in one.trigger_entities) for entity in words.entities
+    }
     chosen = api.sample(words.entities, least=8)[:24]
     for number, entity in enumerate(chosen):
         one = carriers[entity]
         misses = near_misses(entity)
         for part in entity.replace("/", ".").replace("-", ".").replace("_", ".").split("."):
             misses.append(part)
-        misses += [entity.rpartition(".")[0], entity.rpartition("/")[2], f"src/{entity}", f"use {entity} here", f"{entity}()", f"{entity}."]
+        misses += [
+            entity.rpartition(".")[0],
+            entity.rpartition("/")[2],
+            f"src/{entity}",
+            f"use {entity} here",
+            f"{entity}()",
+            f"{entity}.",
+        ]
         wanted = misses if number < 3 else api.sample(misses, 0.34)
         tries += [(one, miss, one.scope) for miss in dict.fromkeys(wanted) if miss and miss != entity]
 
@@ -116,7 +172,10 @@ def near_misses_stay_quiet(api: Api) -> None:
         api.saw()
         for name in api.run.identify(answer):
             if name in probed and miss not in probed[name].trigger_entities:
-                raise Broken(f"entity {miss!r} fires directive {name}, whose entities are {list(probed[name].trigger_entities)}", exchange)
+                raise Broken(
+                    f"entity {miss!r} fires directive {name}, whose entities are {list(probed[name].trigger_entities)}",
+                    exchange,
+                )
 
     api.each(tries, check)
 
@@ -141,8 +200,15 @@ def entities_unite(api: Api) -> None:
         whole: JsonObject = {"entities": entities, **scope}
         parts: list[JsonObject] = [{"entities": [one], **scope} for one in dict.fromkeys(entities)]
         got, wanted = sets.of(whole), frozenset[str]().union(*(sets.of(part) for part in parts))
-        if got != wanted and not sets.capped(got, *(sets.of(part) for part in parts)) and sets.steady(whole, *parts):
-            raise Broken(f"{len(parts)} entities alone bring {len(wanted)} rows in all; together they bring {len(got)}", api.call({**whole, "mode": "retrieve"}))
+        if (
+            got != wanted
+            and not sets.capped(got, *(sets.of(part) for part in parts))
+            and sets.steady(whole, *parts)
+        ):
+            raise Broken(
+                f"{len(parts)} entities alone bring {len(wanted)} rows in all; together they bring {len(got)}",
+                api.call({**whole, "mode": "retrieve"}),
+            )
         if wanted:
             api.saw()
 
@@ -150,7 +216,12 @@ def entities_unite(api: Api) -> None:
         entities, scope = drawn
         ask: JsonObject = {"entities": entities, **scope, "mode": "retrieve"}
         first = api.rows(ask)
-        for again in (entities[::-1], entities * 2, [*entities, entities[0]], [entities[0], entities[0], *entities[1:]]):
+        for again in (
+            entities[::-1],
+            entities * 2,
+            [*entities, entities[0]],
+            [entities[0], entities[0], *entities[1:]],
+        ):
             other = {**ask, "entities": again}
             exchange = api.call(other)
             got = api.run.identify(api.read(exchange))
@@ -206,10 +277,19 @@ def an_unknown_entity_brings_nothing(api: Api) -> None:
     ]
     for scope in [scope for one in api.sample(api.probes, 0.5) for scope in scope_choices(one)][:40]:
         asks.append({"entities": [api.token("symbol")], **scope, "mode": "retrieve"})
-        asks.append({"action": {"tool": api.token("tool"), "args": {"k": api.token("value")}}, **scope, "mode": "retrieve"})
+        asks.append(
+            {
+                "action": {"tool": api.token("tool"), "args": {"k": api.token("value")}},
+                **scope,
+                "mode": "retrieve",
+            }
+        )
     asks += [{**ask, "entities": [api.token("a"), api.token("b"), api.token("c")]} for ask in asks[:1]]
     if api.may_compose(2):
-        asks += [without(api.plain(), "mode"), *({"entities": [api.token("symbol")], **one.scope, "task": "tidy up"} for one in api.probes[:1])]
+        asks += [
+            without(api.plain(), "mode"),
+            *({"entities": [api.token("symbol")], **one.scope, "task": "tidy up"} for one in api.probes[:1]),
+        ]
 
     def check(ask: JsonObject) -> None:
         exchange = api.call(ask)
@@ -218,10 +298,17 @@ def an_unknown_entity_brings_nothing(api: Api) -> None:
                 break
             exchange = api.call(ask)
         status = exchange.status
-        if exchange.trouble or status == 401 or is_edge(exchange) or (status is not None and 300 <= status < 400):
+        if (
+            exchange.trouble
+            or status == 401
+            or is_edge(exchange)
+            or (status is not None and 300 <= status < 400)
+        ):
             raise Unjudged(f"a valid request {api.why_not(exchange)}")
         if status != 200:
-            raise Broken(f"an entity that nothing carries was answered {status}; expected 200 and no rows", exchange)
+            raise Broken(
+                f"an entity that nothing carries was answered {status}; expected 200 and no rows", exchange
+            )
         rows = api.read(exchange).rows
         if rows:
             raise Broken(f"an entity that nothing carries brought {len(rows)} row(s)", exchange)
@@ -246,7 +333,11 @@ def nested_values_fire(api: Api) -> None:
             "objects and arrays by turns": {"a": [{"b": [{"c": [{"d": entity}]}]}], "z": None},
         }
         tries += [
-            (one, {"action": {"tool": "probe_tool", "args": args}, **one.scope, "mode": "retrieve"}, f"{entity!r} within {what} of action.args")
+            (
+                one,
+                {"action": {"tool": "probe_tool", "args": args}, **one.scope, "mode": "retrieve"},
+                f"{entity!r} within {what} of action.args",
+            )
             for what, args in shapes.items()
         ]
 
@@ -257,7 +348,13 @@ def nested_values_fire(api: Api) -> None:
         entity = what.split("'")[1] if "'" in what else what
         key = (one.id, entity)
         if key not in flat:
-            plain: JsonObject = {**ask, "action": {"tool": "probe_tool", "args": {"k": next(e for e in one.trigger_entities if repr(e) in what)}}}
+            plain: JsonObject = {
+                **ask,
+                "action": {
+                    "tool": "probe_tool",
+                    "args": {"k": next(e for e in one.trigger_entities if repr(e) in what)},
+                },
+            }
             flat[key] = one.id in api.rows(plain)
         if not flat[key]:
             raise Unjudged("not even a value at the top of action.args fires (see MATCH-2)")

@@ -27,8 +27,17 @@ def _known(api: Api, mode: str) -> Iterator[Answer]:
         yield api.answer({"entities": list(one.trigger_entities), **one.scope, "mode": mode})
 
 
-def _composed(api: Api, most: int = 10) -> Iterator[tuple[JsonObject, Answer]]:
-    """Compose answers, with many rows in the pool and few, with a task that helps, one that does not, and none."""
+def _composed(api: Api) -> list[tuple[JsonObject, Answer]]:
+    """Compose answers, with many rows in the pool and few; they cost, so all promises of a run share them."""
+    memory = api.run.memory
+    if "composed" not in memory:
+        memory["composed"] = list(_compose(api))
+    found: list[tuple[JsonObject, Answer]] = memory["composed"]
+    return found
+
+
+def _compose(api: Api) -> Iterator[tuple[JsonObject, Answer]]:
+    """Answers to a task that helps, to one that does not, and to none."""
     asks: list[JsonObject] = []
     probes = api.need_rows()
     wide = sorted(probes, key=lambda one: -sum(other.within(one.scope) for other in probes))
@@ -40,8 +49,10 @@ def _composed(api: Api, most: int = 10) -> Iterator[tuple[JsonObject, Answer]]:
         asks.append(pool)
         asks.append({**pool, "task": _BESIDE[len(asks) % 2]})
     for one in api.sample(probes, 0.2, least=4):
-        asks.append({"entities": list(one.trigger_entities), **one.scope, "task": f"use {one.trigger_entities[0]}"})
-    for ask in asks[:most] + asks[most:][: max(0, api.profile.repeats // 100)]:
+        asks.append(
+            {"entities": list(one.trigger_entities), **one.scope, "task": f"use {one.trigger_entities[0]}"}
+        )
+    for ask in asks[: 12 + api.profile.repeats // 40]:
         if not api.may_compose():
             break
         yield ask, api.answer({**ask, "mode": "compose"})
@@ -58,7 +69,11 @@ def _seen(api: Api, otherwise: str = "no rows came back") -> None:
 def mode_is_echoed(api: Api) -> None:
     """`mode` is echoed; an absent one means `compose`."""
     for mode in ("retrieve", "compose", None, "retrieve", None, "compose", "retrieve", "retrieve"):
-        ask = api.plain() if mode == "retrieve" else without(api.plain(), "mode") | ({"mode": mode} if mode else {})
+        ask = (
+            api.plain()
+            if mode == "retrieve"
+            else without(api.plain(), "mode") | ({"mode": mode} if mode else {})
+        )
         if mode == "retrieve" or api.may_compose():
             api.answer(ask)
     for one in api.probes[:4]:
@@ -75,7 +90,14 @@ def retrieve_has_no_context(api: Api) -> None:
     for task in (None, "tidy up", ""):
         api.answer(api.plain(task=task))
     for one in api.sample(api.probes, least=8):
-        api.answer({"entities": list(one.trigger_entities), **one.scope, "mode": "retrieve", "task": f"use {one.trigger_entities[0]}"})
+        api.answer(
+            {
+                "entities": list(one.trigger_entities),
+                **one.scope,
+                "mode": "retrieve",
+                "task": f"use {one.trigger_entities[0]}",
+            }
+        )
     _seen(api, "no 200 was seen")
 
 
@@ -83,7 +105,14 @@ def retrieve_has_no_context(api: Api) -> None:
 def retrieve_has_no_reasons(api: Api) -> None:
     """Under `retrieve`, `because` and `confidence` are null (or absent) in every row."""
     for one in api.sample(api.need_rows(), least=8):
-        api.answer({"entities": list(one.trigger_entities), **one.scope, "mode": "retrieve", "task": f"use {one.trigger_entities[0]}"})
+        api.answer(
+            {
+                "entities": list(one.trigger_entities),
+                **one.scope,
+                "mode": "retrieve",
+                "task": f"use {one.trigger_entities[0]}",
+            }
+        )
     _seen(api)
 
 
@@ -138,7 +167,7 @@ def context_carries_rows(api: Api) -> None:
 def unapplied_drops_nothing(api: Api) -> None:
     """Under `compose`, `context_selection_applied: false` means that no row was dropped."""
     sets = Sets(api)
-    for ask, answer in _composed(api, most=12):
+    for ask, answer in _composed(api):
         raw = sets.of(without(ask, "task"))
         if sets.capped(raw) or not raw:
             continue
@@ -146,7 +175,10 @@ def unapplied_drops_nothing(api: Api) -> None:
             raise Unjudged("context_selection_applied is no boolean (see SHAPE-1)")
         dropped = raw - set(api.run.identify(answer))
         if dropped and not answer.applied:
-            raise Broken(f"context_selection_applied is false and {len(dropped)} of {len(raw)} rows were dropped", answer.exchange)
+            raise Broken(
+                f"context_selection_applied is false and {len(dropped)} of {len(raw)} rows were dropped",
+                answer.exchange,
+            )
         api.saw()
 
 

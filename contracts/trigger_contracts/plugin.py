@@ -26,11 +26,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("trigger", "contract of POST /v1/memories/trigger")
     option = group.addoption
     option("--trigger-base-url", metavar="URL", help="the implementation to judge")
-    option("--trigger-api-key-env", metavar="NAME", default="TRIGGER_API_KEY", help="environment variable that holds the key")
+    option(
+        "--trigger-api-key-env",
+        metavar="NAME",
+        default="TRIGGER_API_KEY",
+        help="environment variable that holds the key",
+    )
     option("--trigger-other-api-key-env", metavar="NAME", help="the same, of a key of another organisation")
-    option("--trigger-limited-api-key-env", metavar="NAME", help="the same, of a key whose limit may be exhausted")
+    option(
+        "--trigger-limited-api-key-env",
+        metavar="NAME",
+        help="the same, of a key whose limit may be exhausted",
+    )
     option("--trigger-probes", metavar="FILE", help="known directives at the target")
-    option("--trigger-probes-from-fixtures", metavar="PATH", help="derive them from fixtures ('default': the shipped set)")
+    option(
+        "--trigger-probes-from-fixtures",
+        metavar="PATH",
+        help="derive them from fixtures ('default': the shipped set)",
+    )
     option("--trigger-profile", default="standard", choices=("quick", "standard", "deep"))
     option("--trigger-seed", type=int, default=None)
     option("--trigger-rate", type=float, default=None, metavar="N", help="requests a second at most")
@@ -47,7 +60,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     option("--trigger-only", action="append", default=[], metavar="ID|CHAPTER")
     option("--trigger-skip", action="append", default=[], metavar="ID|CHAPTER")
     option("--trigger-strict", action="store_true", default=False)
-    option("--trigger-report", action="append", default=[], metavar="KIND=FILE", help="junit, json, markdown or html")
+    option(
+        "--trigger-report",
+        action="append",
+        default=[],
+        metavar="KIND=FILE",
+        help="junit, json, markdown or html",
+    )
     option("--trigger-as-command", action="store_true", default=False, help="print as trigger-verify does")
 
 
@@ -114,7 +133,7 @@ def trigger_session(request: pytest.FixtureRequest) -> Iterator[Session]:
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Collect the outcome of one item, from this process or from a worker."""
     session = _current[0] if _current else None
-    if session is None:
+    if session is None or report.when != "call":
         return
     for name, value in report.user_properties:
         if name == "trigger":
@@ -131,7 +150,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         ours = session.config.stash[SESSION]
         _current[:] = [ours]
         ours.expect(
-            [_promise_id(item) for item in session.items if "promise" in getattr(getattr(item, "callspec", None), "params", {})]
+            [
+                _promise_id(item)
+                for item in session.items
+                if "promise" in getattr(getattr(item, "callspec", None), "params", {})
+            ]
         )
 
 

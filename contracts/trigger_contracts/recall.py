@@ -40,7 +40,9 @@ def include_selects(api: Api) -> None:
         parts: dict[str, frozenset[str]] = {}
         for type_ in ("lesson", "procedure"):
             answer = api.answer({**ask, "include": [type_], "mode": "retrieve"})
-            wrong = [row.type for row in answer.rows if row.type in ("lesson", "procedure") and row.type != type_]
+            wrong = [
+                row.type for row in answer.rows if row.type in ("lesson", "procedure") and row.type != type_
+            ]
             if wrong:
                 raise Broken(f"include [{type_!r}] brought a {wrong[0]}", answer.exchange)
             parts[type_] = frozenset(api.run.identify(answer))
@@ -53,16 +55,25 @@ def include_selects(api: Api) -> None:
         union = parts["lesson"] | parts["procedure"]
         steady = whole == sets.again(ask)
         # A row of another type is TYPE-1's business; it belongs to neither part.
-        strays = {row.view.id for row in api.run.known.values() if row.view.type not in ("lesson", "procedure")}
+        strays = {
+            row.view.id for row in api.run.known.values() if row.view.type not in ("lesson", "procedure")
+        }
         if union - strays != whole - strays and steady:
-            raise Broken(f"the lessons ({len(parts['lesson'])}) and procedures ({len(parts['procedure'])}) together are not the default's {len(whole)} rows", api.call({**ask, "mode": "retrieve"}))
+            raise Broken(
+                f"the lessons ({len(parts['lesson'])}) and procedures ({len(parts['procedure'])}) together are not the default's {len(whole)} rows",
+                api.call({**ask, "mode": "retrieve"}),
+            )
         if sets.of(both) - strays != whole - strays and steady:
-            raise Broken("naming both types brings other rows than the default", api.call({**both, "mode": "retrieve"}))
+            raise Broken(
+                "naming both types brings other rows than the default", api.call({**both, "mode": "retrieve"})
+            )
         if whole:
             api.saw()
 
     probes = api.need_rows()
-    asks = _broad(api) + [{"entities": list(one.trigger_entities), **one.scope} for one in api.sample(probes, 0.3)]
+    asks = _broad(api) + [
+        {"entities": list(one.trigger_entities), **one.scope} for one in api.sample(probes, 0.3)
+    ]
     api.each(api.sample(asks, least=8), check)
     if len(types) < 2:
         raise NotExercised("rows of one type only came back: probes of both types are needed", "inputs")
@@ -72,7 +83,10 @@ def include_selects(api: Api) -> None:
 def the_same_again(api: Api) -> None:
     """The same `retrieve` request gives the same rows in the same order, from either credential, on any connection."""
     asks: list[JsonObject] = [{**ask, "mode": "retrieve"} for ask in _broad(api)]
-    asks += [{"entities": list(one.trigger_entities), **one.scope, "mode": "retrieve"} for one in api.sample(api.probes, 0.3)]
+    asks += [
+        {"entities": list(one.trigger_entities), **one.scope, "mode": "retrieve"}
+        for one in api.sample(api.probes, 0.3)
+    ]
     sized = [(len(api.rows(ask)), ask) for ask in asks]
     several = [ask for size, ask in sorted(sized, key=lambda pair: -pair[0]) if size > 1][:12]
     if not several:
@@ -105,4 +119,6 @@ def the_same_again(api: Api) -> None:
 def _only_ids_differ(api: Api, ask: JsonObject, rows: Sequence[RowView]) -> bool:
     before = api.answer(ask).rows
     texts = [row.text for row in before]
-    return texts == [row.text for row in rows] and len({row.id for row in before} & {row.id for row in rows}) < len(before)
+    return texts == [row.text for row in rows] and len(
+        {row.id for row in before} & {row.id for row in rows}
+    ) < len(before)

@@ -18,7 +18,11 @@ _RESPONSES = "paths./v1/memories/trigger.post.responses"
 def _provoke(api: Api) -> None:
     """One refusal of each kind that needs no leave."""
     stranger = api.token("unknown-key")
-    for credentials in ([], [(("x-api-key", stranger), ("x-api-key", "an unknown key"))], [(("Authorization", f"Bearer {stranger}"), ("Authorization", "Bearer an unknown key"))]):
+    for credentials in (
+        [],
+        [(("x-api-key", stranger), ("x-api-key", "an unknown key"))],
+        [(("Authorization", f"Bearer {stranger}"), ("Authorization", "Bearer an unknown key"))],
+    ):
         api.call(api.plain(), kind=Kind.KEYLESS, credentials=credentials)
     wrong: list[JsonObject] = [
         {},
@@ -37,7 +41,11 @@ def _provoke(api: Api) -> None:
     for body in (b"", b"{", b"[]", b"\xff", b"null", b'"text"'):
         api.call(body=body, kind=Kind.RAW)
     plain = [pair for pair in json_headers() if pair[0] != "Content-Type"]
-    api.call(body=b"user_id=u", kind=Kind.RAW, headers=[*plain, ("Content-Type", "application/x-www-form-urlencoded")])
+    api.call(
+        body=b"user_id=u",
+        kind=Kind.RAW,
+        headers=[*plain, ("Content-Type", "application/x-www-form-urlencoded")],
+    )
 
 
 @promise("ERR-1", pointer="components.schemas.ErrorEnvelope")
@@ -62,13 +70,23 @@ def documented_statuses(api: Api) -> None:
         without(api.plain(agent_id=api.token("agent")), "user_id"),
         without(api.plain(app_id=api.token("app")), "user_id"),
         without(api.plain(group_ids=[api.token("grp"), api.token("grp")]), "user_id"),
-        api.plain(agent_id=api.token("agent"), app_id=api.token("app"), group_ids=[api.token("grp")], task="tidy up"),
+        api.plain(
+            agent_id=api.token("agent"), app_id=api.token("app"), group_ids=[api.token("grp")], task="tidy up"
+        ),
         api.plain(include=["lesson"]),
         api.plain(include=["lesson", "procedure"]),
-        without(api.plain(action={"tool": "Edit", "args": {"file_path": api.token("file"), "n": 3}, "output": "done"}), "entities"),
+        without(
+            api.plain(
+                action={"tool": "Edit", "args": {"file_path": api.token("file"), "n": 3}, "output": "done"}
+            ),
+            "entities",
+        ),
         without(api.plain(action={"tool": api.token("tool")}), "entities"),
     ]
-    asks += [{"entities": list(one.trigger_entities), **scope_choices(one)[0], "mode": "retrieve"} for one in api.probes]
+    asks += [
+        {"entities": list(one.trigger_entities), **scope_choices(one)[0], "mode": "retrieve"}
+        for one in api.probes
+    ]
     sent = api.run.watch.seen.get("ERR-3", 0)
     for turn in range(max(api.profile.repeats - sent, len(asks))):
         api.call(asks[turn % len(asks)])

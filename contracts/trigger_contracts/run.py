@@ -94,7 +94,11 @@ class Api:
 
     def plain(self, **fields: Any) -> JsonObject:
         """An ordinary valid request that costs nothing and finds nothing, with `fields` laid over it."""
-        ask: JsonObject = {"entities": [self.token("symbol")], "user_id": self.token("user"), "mode": "retrieve"}
+        ask: JsonObject = {
+            "entities": [self.token("symbol")],
+            "user_id": self.token("user"),
+            "mode": "retrieve",
+        }
         return ask | fields
 
     def sample(self, items: Sequence[T], share: float | None = None, least: int = 6) -> list[T]:
@@ -128,13 +132,19 @@ class Api:
                 if self._gave_up:
                     raise Unjudged("the target no longer answers")
                 self._gave_up = True
+        costs = ask is not None and ask.get("mode", "compose") == "compose" and kind in (Kind.PLAIN, Kind.ODD)
+        if costs and not self.may_compose():
+            raise NotExercised("the compose budget is spent (--max-compose)", "inputs")
         sent = credentials if credentials is not None else [run.target.credentials(role, style)]
         base = json_headers() if headers is None else tuple(headers)
         request = Request(
             method=method,
             body=encode(ask) if body is None else body,
             headers=(*base, *(real for real, _ in sent)),
-            shown=(*(pair for pair in base if pair[0] not in ("User-Agent", "Accept")), *(shown for _, shown in sent)),
+            shown=(
+                *(pair for pair in base if pair[0] not in ("User-Agent", "Accept")),
+                *(shown for _, shown in sent),
+            ),
             ask=ask,
             kind=kind,
             role=role if sent else "nobody",
@@ -169,7 +179,9 @@ class Api:
             return f"got no answer ({exchange.failure})"
         if 300 <= reply.status < 400:
             where = self.run.target.redact(reply.header("Location") or "nowhere")
-            return f"was redirected ({reply.status} to {where}); redirects are not followed: give the final URL"
+            return (
+                f"was redirected ({reply.status} to {where}); redirects are not followed: give the final URL"
+            )
         if is_edge(exchange):
             return f"met something in front of the service ({reply.status}, HTML), not the service itself"
         if reply.status == 200:
@@ -239,7 +251,9 @@ class Api:
             strategy,
             check,
             examples=self.profile.examples if examples is None else examples,
-            seed=int.from_bytes(hashlib.sha256(f"{self.run.options.seed}/{self.name}".encode()).digest()[:8], "big"),
+            seed=int.from_bytes(
+                hashlib.sha256(f"{self.run.options.seed}/{self.name}".encode()).digest()[:8], "big"
+            ),
         )
 
 
@@ -269,7 +283,18 @@ def diverted(exchange: Exchange, owner: str) -> Exchange:
 
 def is_edge(exchange: Exchange) -> bool:
     """Whether an answer looks like that of a gateway or firewall in front of the service."""
-    if exchange.reply is None or exchange.reply.status not in (403, 407, 413, 502, 503, 504, 520, 521, 522, 524):
+    if exchange.reply is None or exchange.reply.status not in (
+        403,
+        407,
+        413,
+        502,
+        503,
+        504,
+        520,
+        521,
+        522,
+        524,
+    ):
         return False
     return "html" in (exchange.reply.header("Content-Type") or "").lower()
 

@@ -35,8 +35,12 @@ def rows_carry_the_scope(api: Api) -> None:
     for one in api.sample(api.probes, least=6):
         for axis in AXES:
             if axis not in one.scope:
-                for value in (words.values(axis)[:1] or []) + [[words.stranger] if axis == "group_ids" else words.stranger]:
-                    api.answer({"entities": list(one.trigger_entities), **one.scope, axis: value, "mode": "retrieve"})
+                for value in (words.values(axis)[:1] or []) + [
+                    [words.stranger] if axis == "group_ids" else words.stranger
+                ]:
+                    api.answer(
+                        {"entities": list(one.trigger_entities), **one.scope, axis: value, "mode": "retrieve"}
+                    )
 
     def check(drawn: tuple[JsonObject, list[str]]) -> None:
         scope, entities = drawn
@@ -69,7 +73,10 @@ def an_axis_only_narrows(api: Api) -> None:
             return
         added = after - before
         if added and sets.steady(wide, narrow):
-            raise Broken(f"adding {axis} to {sorted(scope)} added {len(added)} row(s)", api.call({**narrow, "mode": "retrieve"}))
+            raise Broken(
+                f"adding {axis} to {sorted(scope)} added {len(added)} row(s)",
+                api.call({**narrow, "mode": "retrieve"}),
+            )
         if before:
             api.saw()
 
@@ -144,7 +151,10 @@ def groups_unite(api: Api) -> None:
         if sets.capped(got, *(sets.of(part) for part in parts)):
             return
         if got != wanted and sets.steady(whole, *parts):
-            raise Broken(f"each of {len(groups)} groups alone brings {len(wanted)} rows in all; together they bring {len(got)}", api.call({**whole, "mode": "retrieve"}))
+            raise Broken(
+                f"each of {len(groups)} groups alone brings {len(wanted)} rows in all; together they bring {len(got)}",
+                api.call({**whole, "mode": "retrieve"}),
+            )
         if wanted:
             api.saw()
 
@@ -156,7 +166,10 @@ def groups_unite(api: Api) -> None:
             if first != second:
                 check(([first, second], everything, {}))
     some = st.lists(st.sampled_from([*words.groups, words.stranger]), min_size=2, max_size=4, unique=True)
-    beside = st.one_of(st.just({}), st.sampled_from([{axis: value} for axis, value in words.pairs() if axis != "group_ids"] or [{}]))
+    beside = st.one_of(
+        st.just({}),
+        st.sampled_from([{axis: value} for axis, value in words.pairs() if axis != "group_ids"] or [{}]),
+    )
     api.generate(st.tuples(some, words.entity_lists(), beside), check)
     if not api.seen:
         raise NotExercised("no group had rows")
@@ -170,7 +183,11 @@ def near_miss_scopes(api: Api) -> None:
     for axis in AXES:
         for number, value in enumerate(words.values(axis)):
             text = value[0] if axis == "group_ids" else value
-            holders = [one for one in api.probes if (text in one.group_ids if axis == "group_ids" else getattr(one, axis) == text)]
+            holders = [
+                one
+                for one in api.probes
+                if (text in one.group_ids if axis == "group_ids" else getattr(one, axis) == text)
+            ]
             if not holders or number >= (3 if api.profile.sample < 1 else 8):
                 continue
             alone = min(holders, key=lambda one: len(one.scope))
@@ -195,7 +212,12 @@ def near_miss_scopes(api: Api) -> None:
         exchange = api.firm(ask, lambda: api.call(ask, kind=Kind.ODD, owner=api.name))
         if exchange.trouble:
             raise Unjudged(f"a near miss {api.why_not(exchange)}")
-        if exchange.status is not None and 400 <= exchange.status < 500 and exchange.status != 401 and not is_edge(exchange):
+        if (
+            exchange.status is not None
+            and 400 <= exchange.status < 500
+            and exchange.status != 401
+            and not is_edge(exchange)
+        ):
             api.saw()  # refused: it sees nothing
             return
         answer = api.read(exchange)
@@ -207,7 +229,10 @@ def near_miss_scopes(api: Api) -> None:
                 continue
             held = holder.group_ids if axis == "group_ids" else (getattr(holder, axis),)
             if not set(values) & set(held):
-                raise Broken(f"{axis} {given!r} sees a row of {axis} {list(held) if axis == 'group_ids' else held[0]!r}", exchange)
+                raise Broken(
+                    f"{axis} {given!r} sees a row of {axis} {list(held) if axis == 'group_ids' else held[0]!r}",
+                    exchange,
+                )
 
     api.each(tries, check)
 
@@ -216,8 +241,12 @@ def near_miss_scopes(api: Api) -> None:
 def organisations_are_apart(api: Api) -> None:
     """One organisation's key never sees another's rows, whatever the scope says."""
     words = _vocabulary(api)
-    asks: list[JsonObject] = [{"entities": list(one.trigger_entities), **one.scope, "mode": "retrieve"} for one in api.probes]
-    asks += [{"entities": words.entities[:40], axis: value, "mode": "retrieve"} for axis, value in words.pairs()]
+    asks: list[JsonObject] = [
+        {"entities": list(one.trigger_entities), **one.scope, "mode": "retrieve"} for one in api.probes
+    ]
+    asks += [
+        {"entities": words.entities[:40], axis: value, "mode": "retrieve"} for axis, value in words.pairs()
+    ]
 
     def check(ask: JsonObject) -> None:
         mine = api.answer(ask)
@@ -227,7 +256,9 @@ def organisations_are_apart(api: Api) -> None:
             api.run.target.credentials("other")
             leaked = owned & {row.id for row in theirs.rows}
             if leaked:
-                raise Broken(f"the other organisation's key sees {len(leaked)} row(s) of this one", theirs.exchange)
+                raise Broken(
+                    f"the other organisation's key sees {len(leaked)} row(s) of this one", theirs.exchange
+                )
         back = set(api.run.identify(api.answer(ask)))
         foreign = back & {row.id for row in theirs.rows}
         if foreign:
@@ -247,9 +278,17 @@ def organisations_are_apart(api: Api) -> None:
 def concurrent_requests_stay_apart(api: Api) -> None:
     """Concurrent requests of different scopes never bleed into one another."""
     words = _vocabulary(api)
-    asks: list[JsonObject] = [{"entities": list(one.trigger_entities), **one.scope, "mode": "retrieve"} for one in api.sample(api.probes, least=12)]
-    asks += [{"entities": words.entities[:40], axis: value, "mode": "retrieve"} for axis, value in words.pairs()][:24]
-    asks += [{"entities": words.entities[:40], "user_id": words.stranger, "mode": "retrieve"}, api.plain(include=["lesson"])]
+    asks: list[JsonObject] = [
+        {"entities": list(one.trigger_entities), **one.scope, "mode": "retrieve"}
+        for one in api.sample(api.probes, least=12)
+    ]
+    asks += [
+        {"entities": words.entities[:40], axis: value, "mode": "retrieve"} for axis, value in words.pairs()
+    ][:24]
+    asks += [
+        {"entities": words.entities[:40], "user_id": words.stranger, "mode": "retrieve"},
+        api.plain(include=["lesson"]),
+    ]
     expected = [frozenset(api.rows(ask)) for ask in asks]
     if len({ids for ids in expected if ids}) < 2:
         raise NotExercised("no two scopes bring different rows")
@@ -273,7 +312,9 @@ def concurrent_requests_stay_apart(api: Api) -> None:
         talks = [pool.submit(talk, thread) for thread in range(threads)]
         seen = [pair for one in talks for pair in one.result()]
     judged: list[tuple[int, Answer]] = [
-        (at, Answer(exchange)) for at, exchange in seen if exchange.status == 200 and isinstance(exchange.json, dict)
+        (at, Answer(exchange))
+        for at, exchange in seen
+        if exchange.status == 200 and isinstance(exchange.json, dict)
     ]
     wrong = [(at, answer) for at, answer in judged if _bled(api, answer, expected[at])]
     for at, answer in wrong:
@@ -327,7 +368,9 @@ def context_stays_in_scope(api: Api) -> None:
         block = squeezed(answer.context)
         known = api.run.known.values()
         inside = [squeezed(row.text) for row in answer.rows]
-        inside += [squeezed(row.view.text) for row in known if row.role == "main" and outside(row.view, ask) is None]
+        inside += [
+            squeezed(row.view.text) for row in known if row.role == "main" and outside(row.view, ask) is None
+        ]
         for row in known:
             if row.role == "main" and outside(row.view, ask) is None:
                 continue
@@ -336,7 +379,10 @@ def context_stays_in_scope(api: Api) -> None:
             if len(tell) < 12 or any(tell in other for other in inside):
                 continue
             if tell in block:
-                raise Broken(f"the context carries the text of row {row.view.id}, which is outside the scope", answer.exchange)
+                raise Broken(
+                    f"the context carries the text of row {row.view.id}, which is outside the scope",
+                    answer.exchange,
+                )
             if row.role == "other" or set(row.view.trigger_entities) & set(entities):
                 api.saw()
 

@@ -24,7 +24,15 @@ if TYPE_CHECKING:
 class Session:
     """What one run of pytest knows about the target it judges."""
 
-    def __init__(self, options: Options, reports: Sequence[tuple[str, Path]], hint: str | None, *, as_command: bool, quiet: bool = False) -> None:
+    def __init__(
+        self,
+        options: Options,
+        reports: Sequence[tuple[str, Path]],
+        hint: str | None,
+        *,
+        as_command: bool,
+        quiet: bool = False,
+    ) -> None:
         from trigger_contracts.report.progress import Progress
 
         self.options = options
@@ -53,7 +61,9 @@ class Session:
         for names, beside in ((only, ()), (skip, ()), (require, ("all",))):
             unknown = unknown_names(names, beside=beside)
             if unknown:
-                raise WrongUse(f"no promise or chapter is called {', '.join(unknown)}; --list prints them all")
+                raise WrongUse(
+                    f"no promise or chapter is called {', '.join(unknown)}; --list prints them all"
+                )
         key_name = get("--trigger-api-key-env")
         key = _key(key_name)
         options = Options(
@@ -99,7 +109,11 @@ class Session:
             return None
         url = self.options.base_url
         if first.reply is None:
-            hint = "; is it running? the kit's own mock starts with: trigger-mock" if "127.0.0.1" in url or "localhost" in url else ""
+            hint = (
+                "; is it running? the kit's own mock starts with: trigger-mock"
+                if "127.0.0.1" in url or "localhost" in url
+                else ""
+            )
             return f"nothing to talk to at {url}: {first.failure}{hint}"
         status = first.reply.status
         where = self.run.target.redact(first.reply.header("Location") or "")
@@ -131,7 +145,10 @@ class Session:
             for one in self.wanted
             if one.id != name and self.run.watch.findings.get(one.id)
         ]
-        counted = {"counts": [f"{os.getpid()}", target.sent, target.composed, target.rate_limited, target.waited], "remarks": self.run.remarks}
+        counted = {
+            "counts": [f"{os.getpid()}", target.sent, target.composed, target.rate_limited, target.waited],
+            "remarks": self.run.remarks,
+        }
         return outcome_to(outcome), [*others, counted]
 
     def collect(self, entries: Sequence[Mapping[str, Any]]) -> None:
@@ -152,7 +169,9 @@ class Session:
         """Make the verdict, write the reports; the exit code."""
         del everything_ran
         self.progress.end()
-        self.verdict = self._verdict("the run was interrupted" if self.interrupted else "the run ended before its turn")
+        self.verdict = self._verdict(
+            "the run was interrupted" if self.interrupted else "the run ended before its turn"
+        )
         if self.as_command:
             from trigger_contracts.report.terminal import show
 
@@ -175,7 +194,11 @@ class Session:
         chosen = [one for one in self.wanted if not self.expected or one.id in self.expected]
         outcomes: list[Outcome] = []
         for one in chosen:
-            found = [outcome for outcome in self._outcomes.get(one.id, []) if outcome.state != "not exercised" or outcome.reason]
+            found = [
+                outcome
+                for outcome in self._outcomes.get(one.id, [])
+                if outcome.state != "not exercised" or outcome.reason
+            ]
             judged = worst_of(found) if found else engine.open_outcome(one, why_open, "interrupted")
             seen = max((outcome.seen for outcome in found), default=0)
             outcomes.append(replace(judged, seen=seen))
@@ -227,7 +250,11 @@ def _seed(config: pytest.Config) -> int:
         return int(seed)
     worker: dict[str, Any] = getattr(config, "workerinput", {})
     # Every worker of one run draws from the same seed.
-    return int(str(worker.get("testrunuid", "")) or "0", 16) % 1_000_000 if worker else int.from_bytes(os.urandom(3), "big") % 1_000_000
+    return (
+        int(str(worker.get("testrunuid", "")) or "0", 16) % 1_000_000
+        if worker
+        else int.from_bytes(os.urandom(3), "big") % 1_000_000
+    )
 
 
 def _file(path: str | None, option: str) -> str | None:

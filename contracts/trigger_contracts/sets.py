@@ -65,10 +65,16 @@ class Sets:
             (axis, value) for one in probes for axis in AXES[:3] if (value := getattr(one, axis)) is not None
         ):
             inside = [one for one in probes if getattr(one, axis) == value]
-            best.extend(self._growth({axis: value}, [entity for one in inside for entity in one.trigger_entities]))
+            best.extend(
+                self._growth({axis: value}, [entity for one in inside for entity in one.trigger_entities])
+            )
         for group in dict.fromkeys(group for one in probes for group in one.group_ids):
             inside = [one for one in probes if group in one.group_ids]
-            best.extend(self._growth({"group_ids": [group]}, [entity for one in inside for entity in one.trigger_entities]))
+            best.extend(
+                self._growth(
+                    {"group_ids": [group]}, [entity for one in inside for entity in one.trigger_entities]
+                )
+            )
         cut = [(wanted, got) for wanted, got in best if got < wanted]
         limits = {got for _, got in cut}
         if len(limits) != 1:

@@ -54,7 +54,9 @@ def ids_and_timestamps(api: Api) -> None:
             known = before.get((row.text, row.type))
             twins = sum((other.text, other.type) == (row.text, row.type) for other in first.rows)
             if known is not None and twins == 1 and known != row.id:
-                raise Broken(f"the same row had id {known} and then {row.id}", second.exchange, first.exchange)
+                raise Broken(
+                    f"the same row had id {known} and then {row.id}", second.exchange, first.exchange
+                )
     _seen(api)
 
 

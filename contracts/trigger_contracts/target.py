@@ -19,7 +19,6 @@ from trigger_contracts.redaction import Redactor
 from trigger_contracts.wire import Unreachable, Wire
 
 
-
 def _version() -> str:
     try:
         return metadata.version("trigger-kit")
@@ -105,7 +104,9 @@ class Target:
             self._not_before.pop(request.role, None)
         with self._lock:
             if options.max_requests is not None and self.sent >= options.max_requests:
-                raise Unjudged(f"the budget of {options.max_requests} requests is spent (--max-requests)", "budget")
+                raise Unjudged(
+                    f"the budget of {options.max_requests} requests is spent (--max-requests)", "budget"
+                )
             self.sent += 1
             number = self.sent
             turn = 0.0
@@ -129,7 +130,10 @@ class Target:
 
     def _mind_the_window(self, role: str, reply: Reply) -> None:
         """When the target says that nothing remains, the next request waits; a target that cries wolf is not heeded."""
-        remaining, reset = _whole(reply.header("RateLimit-Remaining")), _whole(reply.header("RateLimit-Reset"))
+        remaining, reset = (
+            _whole(reply.header("RateLimit-Remaining")),
+            _whole(reply.header("RateLimit-Reset")),
+        )
         if reply.status == 429 or remaining != 0 or not reset:
             if remaining:
                 self._idle_zeros = 0
@@ -170,10 +174,13 @@ def _wanted_wait(reply: Reply) -> float:
 
 
 def _whole(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isascii() and text.strip().isdigit() and len(text) < 10 else None
+    return (
+        int(text)
+        if text is not None and text.isascii() and text.strip().isdigit() and len(text) < 10
+        else None
+    )
 
 
 def _is_compose(exchange: Exchange) -> bool:
     body = exchange.json
     return isinstance(body, dict) and cast("Mapping[str, Any]", body).get("mode") == "compose"
-

@@ -33,7 +33,8 @@ def test_promise(
     if outcome["state"] == "broken":
         evidence = outcome["evidence"]
         pytest.fail(
-            f"{outcome['sentence']}\n{evidence['message']}\n\n{evidence['curl']}\n\n{evidence['got']}", pytrace=False
+            f"{outcome['sentence']}\n{evidence['message']}\n\n{evidence['curl']}\n\n{evidence['got']}",
+            pytrace=False,
         )
     if outcome["state"] == "not exercised":
         pytest.skip(f"not exercised: {outcome['reason']}")

@@ -51,10 +51,23 @@ def nothing_breaks_it(api: Api) -> None:
     from trigger_contracts.generation import bodies
 
     tries = api.sample(rough_bodies({}), least=80)
-    tries += [(f"a body {one.origin}", encode(one.value)) for one in bodies(api.run.options.seed, api.profile.generated) if isinstance(one.value, dict)]
-    tries += [(f"a body {one.origin}", json.dumps(one.value).encode()) for one in bodies(api.run.options.seed, api.profile.generated) if not isinstance(one.value, dict)]
+    tries += [
+        (f"a body {one.origin}", encode(one.value | ({"mode": "retrieve"} if one.positive else {})))
+        for one in bodies(api.run.options.seed, api.profile.generated)
+        if isinstance(one.value, dict)
+    ]
+    tries += [
+        (f"a body {one.origin}", json.dumps(one.value).encode())
+        for one in bodies(api.run.options.seed, api.profile.generated)
+        if not isinstance(one.value, dict)
+    ]
     tries += _mutated(api)
-    tries.append(("a body of 1 MB", b'{"user_id":"u","entities":["x"],"mode":"retrieve","x":"' + b"y" * 1_000_000 + b'"}'))
+    tries.append(
+        (
+            "a body of 1 MB",
+            b'{"user_id":"u","entities":["x"],"mode":"retrieve","x":"' + b"y" * 1_000_000 + b'"}',
+        )
+    )
     api.each(tries, lambda one: withstands(api, *one))
 
 
@@ -104,7 +117,9 @@ def _mutated(api: Api) -> list[tuple[str, bytes]]:
     """A valid body with bytes changed, dropped, doubled."""
     found: list[tuple[str, bytes]] = []
     for _ in range(max(12, api.profile.generated // 2)):
-        body = bytearray(encode(api.plain(task="tidy up", action={"tool": "Edit", "args": {"a": [1, {"b": None}]}})))
+        body = bytearray(
+            encode(api.plain(task="tidy up", action={"tool": "Edit", "args": {"a": [1, {"b": None}]}}))
+        )
         for _ in range(api.rng.randint(1, 3)):
             at = api.rng.randrange(len(body))
             match api.rng.randrange(4):
@@ -115,7 +130,9 @@ def _mutated(api: Api) -> list[tuple[str, bytes]]:
                 case 2:
                     body[at:at] = body[at : at + 6]
                 case _:
-                    body[at:at] = api.rng.choice((b"\x00", b"\xff", b'"', b"{", b"]", b"\\", b"\\u", b",", b"1e999"))
+                    body[at:at] = api.rng.choice(
+                        (b"\x00", b"\xff", b'"', b"{", b"]", b"\\", b"\\u", b",", b"1e999")
+                    )
         found.append(("a mutated body", bytes(body)))
     return found
 
@@ -125,7 +142,9 @@ def still_sound_afterwards(api: Api) -> None:
     """The target still answers correctly after all of it."""
     memory = api.run.memory
     sets = Sets(api)
-    asks: list[JsonObject] = [{"entities": list(one.trigger_entities), **one.scope} for one in api.probes[:12]]
+    asks: list[JsonObject] = [
+        {"entities": list(one.trigger_entities), **one.scope} for one in api.probes[:12]
+    ]
     asks += [{"entities": [api.token("symbol")], "user_id": api.token("user")}]
     before: dict[str, frozenset[str]] = memory.get("sound") or {json.dumps(ask): sets.of(ask) for ask in asks}
     for _, body in api.sample(rough_bodies({}), 0.15, least=20):

@@ -85,11 +85,7 @@ class Verdict:
     def missing(self) -> list[Outcome]:
         """Promises that had to be exercised and were not."""
         wanted = set(self.require)
-        return [
-            one
-            for one in self.of("not exercised")
-            if "all" in wanted or {one.id, one.chapter} & wanted
-        ]
+        return [one for one in self.of("not exercised") if "all" in wanted or {one.id, one.chapter} & wanted]
 
     @property
     def exit_code(self) -> int:
@@ -107,7 +103,11 @@ class Verdict:
         told = ", ".join(f"{number} {state}" for state, number in counts.items() if number or state == "held")
         match self.exit_code:
             case 0:
-                head = "Every promise that was exercised holds" if counts["not exercised"] else "Every promise holds"
+                head = (
+                    "Every promise that was exercised holds"
+                    if counts["not exercised"]
+                    else "Every promise holds"
+                )
             case 1:
                 head = "Promises are broken" if counts["broken"] else "Warnings count as failures (--strict)"
             case _:

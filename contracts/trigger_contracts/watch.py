@@ -101,7 +101,14 @@ class Watch:
         # Equal texts under other ids are the business of the promise about ids.
         same_rows = sorted(before[1]) == sorted(now[1])
         changed = before[0] != now[0] and before[1] != now[1]
-        yield "ORDER-1", ("the same request brought " + ("another order" if same_rows else "other rows") if changed else "")
+        yield (
+            "ORDER-1",
+            (
+                "the same request brought " + ("another order" if same_rows else "other rows")
+                if changed
+                else ""
+            ),
+        )
 
 
 def _status(exchange: Exchange) -> Said:
@@ -136,7 +143,13 @@ def _rates(exchange: Exchange) -> Said:
         if value is not None:
             yield "RATE-1", "" if _WHOLE.fullmatch(value.strip()) else f"{name} is {value!r}, no whole number"
     limit, remaining = values["RateLimit-Limit"], values["RateLimit-Remaining"]
-    if limit and remaining and _WHOLE.fullmatch(limit.strip()) and _WHOLE.fullmatch(remaining.strip()) and int(remaining) > int(limit):
+    if (
+        limit
+        and remaining
+        and _WHOLE.fullmatch(limit.strip())
+        and _WHOLE.fullmatch(remaining.strip())
+        and int(remaining) > int(limit)
+    ):
         yield "RATE-1", f"RateLimit-Remaining {remaining} is more than RateLimit-Limit {limit}"
     if reply.status == 429:
         for message in too_many(exchange):
@@ -163,7 +176,16 @@ def _refusal(exchange: Exchange, *, envelope_error: bool) -> Said:
     reply, request = exchange.reply, exchange.request
     if reply is None or (request.method == "HEAD") or (request.method != "POST" and not reply.body):
         return
-    edge = "html" in (reply.header("Content-Type") or "").lower() and reply.status in (403, 407, 413, 414, 431, 502, 503, 504)
+    edge = "html" in (reply.header("Content-Type") or "").lower() and reply.status in (
+        403,
+        407,
+        413,
+        414,
+        431,
+        502,
+        503,
+        504,
+    )
     if reply.status in (401, 422, 429, 500):
         yield "ERR-1", envelope_fault(exchange, accept_error=envelope_error) or ""
     if edge or reply.status >= 600:
@@ -215,7 +237,9 @@ def envelope_fault(exchange: Exchange, *, accept_error: bool = False) -> str | N
 _TRACES = (
     re.compile(r"Traceback \(most recent call last\)"),
     re.compile(r'File "[^"]+", line \d+'),
-    re.compile(r"(?<![\w/:.])/(?:usr|home|app|srv|opt|var|root|etc|tmp|workspace|build|code|src|mnt|proc|data|lib)/[\w.@/-]+"),
+    re.compile(
+        r"(?<![\w/:.])/(?:usr|home|app|srv|opt|var|root|etc|tmp|workspace|build|code|src|mnt|proc|data|lib)/[\w.@/-]+"
+    ),
     re.compile(r"[A-Za-z]:\\+(?:[\w .-]+\\+)+[\w.-]+"),
     re.compile(r"\bat [\w$.<>]+\((?:[\w./-]+:\d+(?::\d+)?|Native Method)\)"),
     re.compile(r"\b[\w/-]+\.(?:py|js|ts|go|rs|java|rb|php|cs)(?::\d+|\", line \d+|, line \d+)"),
@@ -301,7 +325,11 @@ def _judged_elsewhere(pointer: str, body: JsonObject) -> bool:
 def _at(value: Any, parts: list[str]) -> Any:
     for part in parts:
         try:
-            value = value[int(part)] if isinstance(value, list) else value[part.replace("~1", "/").replace("~0", "~")]
+            value = (
+                value[int(part)]
+                if isinstance(value, list)
+                else value[part.replace("~1", "/").replace("~0", "~")]
+            )
         except (KeyError, IndexError, TypeError, ValueError):
             return None
     return value
@@ -360,7 +388,11 @@ def _row_constants(row: RowView) -> Iterator[str]:
 def _timings_fault(body: JsonObject) -> str | None:
     timings = body.get("stage_timings")
     if not isinstance(timings, dict):
-        return "stage_timings is missing" if "stage_timings" not in body else f"stage_timings is {timings!r}; expected an object"
+        return (
+            "stage_timings is missing"
+            if "stage_timings" not in body
+            else f"stage_timings is {timings!r}; expected an object"
+        )
     for name, value in cast("Mapping[str, Any]", timings).items():
         if isinstance(value, bool) or not isinstance(value, int | float):
             return f"stage_timings.{name} is {value!r}; expected a number"
@@ -377,7 +409,12 @@ def _mode(answer: Answer, ask: JsonObject) -> Said:
     said = answer.body.get("mode")
     if asked not in ("retrieve", "compose"):
         return
-    yield "MODE-1", "" if said == asked else f"mode is {said!r}; the request {'said' if 'mode' in ask else 'left it to the default,'} {asked!r}"
+    yield (
+        "MODE-1",
+        ""
+        if said == asked
+        else f"mode is {said!r}; the request {'said' if 'mode' in ask else 'left it to the default,'} {asked!r}",
+    )
     if asked == "retrieve":
         wrong = ""
         if answer.context is not None:
@@ -390,7 +427,10 @@ def _mode(answer: Answer, ask: JsonObject) -> Said:
             yield "MODE-3", f"a row carries {' and '.join(present)} under retrieve" if present else ""
     elif answer.rows:
         filled = isinstance(answer.context, str) and bool(answer.context.strip())
-        yield "MODE-4", "" if filled else f"compose kept {len(answer.rows)} rows and context is {answer.context!r}"
+        yield (
+            "MODE-4",
+            "" if filled else f"compose kept {len(answer.rows)} rows and context is {answer.context!r}",
+        )
     for row in answer.rows:
         confidence = row.details.get("confidence")
         if confidence is not None:
@@ -410,7 +450,13 @@ def _directives(answer: Answer, ask: JsonObject) -> Said:
                 fits = row.type in include
                 yield "TYPE-2", "" if fits else f"include is {include} and a row is a {row.type}"
         if isinstance(row.raw.get("details"), dict):
-            yield "MATCH-5", _matched_fault(row, cast("list[str]", entities) if ask.get("action") is None and entities else None) or ""
+            yield (
+                "MATCH-5",
+                _matched_fault(
+                    row, cast("list[str]", entities) if ask.get("action") is None and entities else None
+                )
+                or "",
+            )
 
 
 def _matched_fault(row: RowView, sent: list[str] | None) -> str | None:

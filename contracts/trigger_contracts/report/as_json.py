@@ -39,7 +39,8 @@ def document(verdict: Verdict) -> dict[str, Any]:
         },
         "remarks": list(verdict.remarks),
         "contract_defects": [
-            {"defect": one.defect, "pointer": one.pointer, "line": one.line, "message": one.message} for one in verdict.defects
+            {"defect": one.defect, "pointer": one.pointer, "line": one.line, "message": one.message}
+            for one in verdict.defects
         ],
         "promises": [_promise(one) for one in verdict.outcomes],
     }
@@ -58,5 +59,7 @@ def _promise(one: Outcome) -> dict[str, Any]:
         "seconds": round(one.seconds, 3),
         "reason": one.reason or None,
         "cause": one.cause or None,
-        "evidence": {"message": told.message, "sent": told.sent, "got": told.got, "curl": told.curl} if told else None,
+        "evidence": {"message": told.message, "sent": told.sent, "got": told.got, "curl": told.curl}
+        if told
+        else None,
     }

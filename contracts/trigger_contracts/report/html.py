@@ -127,7 +127,8 @@ def _defects(verdict: Verdict) -> str:
     if not verdict.defects:
         return ""
     rows = "".join(
-        f"<tr><td><b>{_text(one.defect)}</b></td><td><code>{_text(one.pointer)}</code></td><td>{_text(one.message)}</td></tr>" for one in verdict.defects
+        f"<tr><td><b>{_text(one.defect)}</b></td><td><code>{_text(one.pointer)}</code></td><td>{_text(one.message)}</td></tr>"
+        for one in verdict.defects
     )
     return (
         "<h2>Defects of the published contract</h2>\n<p>Faults of the document itself, repaired before judging; "

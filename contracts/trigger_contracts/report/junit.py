@@ -29,7 +29,12 @@ def render(verdict: Verdict) -> str:
         )
         if chapter == next(iter(suites)):
             lines.append("<properties>")
-            for name, value in (("url", verdict.url), ("profile", verdict.profile), ("seed", verdict.seed), ("requests", verdict.requests)):
+            for name, value in (
+                ("url", verdict.url),
+                ("profile", verdict.profile),
+                ("seed", verdict.seed),
+                ("requests", verdict.requests),
+            ):
                 lines.append(f"<property name={quoteattr(name)} value={quoteattr(legal(str(value)))}/>")
             lines.append("</properties>")
         lines += [_case(one, verdict) for one in outcomes]
@@ -52,15 +57,19 @@ def _skips(one: Outcome, verdict: Verdict) -> bool:
 
 
 def _case(one: Outcome, verdict: Verdict) -> str:
-    head = f"<testcase classname={quoteattr(f'trigger_contracts.{one.chapter}')} name={quoteattr(legal(f'{one.id} {one.sentence}'))} time=\"{one.seconds:.3f}\""
+    head = f'<testcase classname={quoteattr(f"trigger_contracts.{one.chapter}")} name={quoteattr(legal(f"{one.id} {one.sentence}"))} time="{one.seconds:.3f}"'
     if one.state == "held":
         return f"{head}/>"
     if one.state == "not exercised" and one not in verdict.missing:
         return f"{head}><skipped message={quoteattr(legal(f'not exercised: {one.reason}'))}/></testcase>"
     if one.evidence is None:
-        return f"{head}><failure type=\"not exercised\" message={quoteattr(legal(f'required, and not exercised: {one.reason}'))}/></testcase>"
+        return f'{head}><failure type="not exercised" message={quoteattr(legal(f"required, and not exercised: {one.reason}"))}/></testcase>'
     told = one.evidence
-    text = escape(legal(f"{told.message}\ncontract: {one.pointer}\n\nrepeat: {told.curl}\n\nsent:\n{told.sent}\n\ngot:\n{told.got}"))
+    text = escape(
+        legal(
+            f"{told.message}\ncontract: {one.pointer}\n\nrepeat: {told.curl}\n\nsent:\n{told.sent}\n\ngot:\n{told.got}"
+        )
+    )
     if not _fails(one, verdict):
         return f"{head}><system-out>warning: {text}</system-out></testcase>"
-    return f"{head}><failure type=\"{one.state}\" message={quoteattr(legal(told.message))}>{text}</failure></testcase>"
+    return f'{head}><failure type="{one.state}" message={quoteattr(legal(told.message))}>{text}</failure></testcase>'

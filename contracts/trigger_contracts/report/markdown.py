@@ -15,7 +15,11 @@ def render(verdict: Verdict) -> str:
         f"# trigger-verify: {verdict.summary}",
         "",
         f"`{verdict.url}` · profile {verdict.profile} · seed {verdict.seed} · {verdict.requests} requests in {verdict.seconds:.1f} s"
-        + (f" · {verdict.rate_limited} rate limited, {verdict.waited:.0f} s waited" if verdict.rate_limited else ""),
+        + (
+            f" · {verdict.rate_limited} rate limited, {verdict.waited:.0f} s waited"
+            if verdict.rate_limited
+            else ""
+        ),
         "",
         "| chapter | held | broken | warned | not exercised |",
         "|---|---:|---:|---:|---:|",
@@ -32,14 +36,29 @@ def render(verdict: Verdict) -> str:
     open_ = [one for one in verdict.outcomes if one.state == "not exercised"]
     if open_:
         lines += ["", "## Not exercised", "", "| promise | why |", "|---|---|"]
-        lines += [f"| {one.id} | {_cell(one.reason)}{' **(required)**' if one in verdict.missing else ''} |" for one in open_]
+        lines += [
+            f"| {one.id} | {_cell(one.reason)}{' **(required)**' if one in verdict.missing else ''} |"
+            for one in open_
+        ]
     if verdict.remarks:
         lines += ["", "## Remarks", "", *(f"- {_cell(text)}" for text in verdict.remarks)]
-    lines += ["", "<details><summary>Every promise</summary>", "", "| | promise | | seen |", "|---|---|---|---:|"]
-    lines += [f"| {_MARKS[one.state]} | {one.id} | {_cell(one.sentence)} | {one.seen} |" for one in verdict.outcomes]
+    lines += [
+        "",
+        "<details><summary>Every promise</summary>",
+        "",
+        "| | promise | | seen |",
+        "|---|---|---|---:|",
+    ]
+    lines += [
+        f"| {_MARKS[one.state]} | {one.id} | {_cell(one.sentence)} | {one.seen} |" for one in verdict.outcomes
+    ]
     lines += ["", "</details>"]
     if verdict.defects:
-        lines += ["", "<details><summary>Defects of the published contract itself (never held against the target)</summary>", ""]
+        lines += [
+            "",
+            "<details><summary>Defects of the published contract itself (never held against the target)</summary>",
+            "",
+        ]
         lines += [f"- **{one.defect}** `{one.pointer}`: {_cell(one.message)}" for one in verdict.defects]
         lines += ["", "</details>"]
     return "\n".join(lines) + "\n"

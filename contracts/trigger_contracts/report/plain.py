@@ -67,5 +67,7 @@ def failure(one: Outcome) -> Iterator[str]:
 
 def _visible(text: str, most: int) -> str:
     """One line that no terminal takes for a command."""
-    shown = "".join(one if one.isprintable() else " " if one in "\r\n\t" else f"\\x{ord(one):02x}" for one in text)
+    shown = "".join(
+        one if one.isprintable() else " " if one in "\r\n\t" else f"\\x{ord(one):02x}" for one in text
+    )
     return shown if len(shown) <= most else f"{shown[:most]}…"

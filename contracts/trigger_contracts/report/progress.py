@@ -29,13 +29,22 @@ class Progress:
             self._say(f"hint: {hint}")
         if options.insecure:
             self._say("warning: the certificate is not checked (--insecure)")
-        self._say(f"trigger-verify {options.url}: {self._total} promises, profile {options.profile.name}, seed {options.seed}, {len(options.probes)} probes")
+        self._say(
+            f"trigger-verify {options.url}: {self._total} promises, profile {options.profile.name}, seed {options.seed}, {len(options.probes)} probes"
+        )
         if sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
             from rich.progress import Progress as Bar
 
-            self._bar = Bar(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=Console(stderr=True), transient=True)
+            self._bar = Bar(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
             self._task = self._bar.add_task("judging", total=self._total)
             self._bar.start()
 
@@ -52,9 +61,13 @@ class Progress:
         if self._bar is not None:
             self._bar.update(self._task, advance=1, description=f"{outcome.id:<8}")
             if outcome.state in ("broken", "warned"):
-                self._say(f"{outcome.id} {outcome.state}: {outcome.evidence.message if outcome.evidence else ''}")
+                self._say(
+                    f"{outcome.id} {outcome.state}: {outcome.evidence.message if outcome.evidence else ''}"
+                )
         elif outcome.state in ("broken", "warned"):
-            self._say(f"[{self._done}/{self._total}] {outcome.id} {outcome.state}: {outcome.evidence.message if outcome.evidence else ''}")
+            self._say(
+                f"[{self._done}/{self._total}] {outcome.id} {outcome.state}: {outcome.evidence.message if outcome.evidence else ''}"
+            )
         elif self._done % 10 == 0:
             self._say(f"[{self._done}/{self._total}] judged")
 

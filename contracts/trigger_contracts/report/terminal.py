@@ -7,7 +7,14 @@ import sys
 from trigger_contracts.report.plain import lines
 from trigger_contracts.verdict import Verdict
 
-_COLOURS = {"BROKEN": "bold red", "WARNED": "bold yellow", "Not": "bold", "Every": "bold green", "Promises": "bold red", "chapter": "bold"}
+_COLOURS = {
+    "BROKEN": "bold red",
+    "WARNED": "bold yellow",
+    "Not": "bold",
+    "Every": "bold green",
+    "Promises": "bold red",
+    "chapter": "bold",
+}
 
 
 def show(verdict: Verdict) -> None:
