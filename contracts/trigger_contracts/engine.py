@@ -6,6 +6,7 @@ during one property counts against the promise that it breaks, whenever that one
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ from trigger_contracts.promises import (
     select,
 )
 from trigger_contracts.run import Api, Run
+from trigger_contracts.transport import soundness
 from trigger_contracts.verdict import Defect, Evidence, Outcome, Verdict
 
 _LONGEST_SHOWN = 1500
@@ -88,6 +90,9 @@ def settle_style(run: Run) -> Exchange | None:
         if exchange.status not in (401, 403):
             run.target.style = style
             break
+    if first is not None and first.reply is not None:
+        with contextlib.suppress(NotExercised):  # a target in trouble from the start: ROB-2 will find that out
+            soundness(api)
     return first
 
 
