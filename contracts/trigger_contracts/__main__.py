@@ -1,7 +1,7 @@
 """`trigger-verify URL`: judge any implementation by every promise of the contract.
 
-The judging happens in a pytest of its own process, so that nobody's configuration, plugins or warnings reach it. Keys
-stay in the environment; the argument list of the child names variables only.
+The judging happens in a pytest of its own process, so that nobody's configuration, plugins or warnings
+reach it. Keys stay in the environment; the argument list of the child names variables only.
 """
 
 from __future__ import annotations

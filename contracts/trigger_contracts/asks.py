@@ -1,6 +1,8 @@
-"""Requests by construction: what is valid here is valid, what is near is near, what is wrong is wrong in one place.
+"""Requests by construction: what is valid here is valid, what is near is near, what is wrong is wrong in
+one place.
 
-Everything is a plain value or a Hypothesis strategy named after what it makes. Nothing here talks to the target.
+Everything is a plain value or a Hypothesis strategy named after what it makes. Nothing here talks to the
+target.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ def greppable(entity: str) -> bool:
 
 
 def near_misses(text: str) -> list[str]:
-    """Values that a loose comparison takes for `text`: another case, a part, more than it, blanks, wildcards."""
+    """Values that a loose comparison takes for `text`: another case, a part, more than it, blanks,
+    wildcards.
+    """
     middle = len(text) // 2
     candidates = [
         text.swapcase(),
@@ -163,9 +167,11 @@ _FIELDS: tuple[tuple[str, str, str | None], ...] = (
 
 
 def wrong_types(valid: JsonObject) -> list[tuple[str, JsonObject]]:
-    """A valid request with one field of a wrong JSON type: every field, every wrong type, every place of an item.
+    """A valid request with one field of a wrong JSON type: every field, every wrong type, every place of an
+    item.
 
-    Null is left out where a field is not nullable: some servers read it as absent, and the contract's prose lets them.
+    Null is left out where a field is not nullable: some servers read it as absent, and the contract's prose
+    lets them.
     """
     found: list[tuple[str, JsonObject]] = []
     for field, right, items in _FIELDS:

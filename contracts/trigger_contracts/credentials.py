@@ -1,7 +1,8 @@
 """AUTH: who is let in, and that nobody else is.
 
-Judged by status and error code; whether a refusal has the documented shape is the business of ERR-1, except where one
-kind of refusal alone lacks it. Every request is otherwise valid, so that nothing but the key decides.
+Judged by status and error code; whether a refusal has the documented shape is the business of ERR-1, except
+where one kind of refusal alone lacks it. Every request is otherwise valid, so that nothing but the key
+decides.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def no_credentials(api: Api) -> None:
     """A request without credentials is refused: 401, an `ErrorEnvelope` with code `unauthorized`."""
     for _ in range(_REPEATS):
         _refused(api, [], "a request without credentials")
-    empty_body = api.firm(None, lambda: api.call({}, kind=Kind.KEYLESS, credentials=[]))
+    empty_body = api.firm(lambda: api.call({}, kind=Kind.KEYLESS, credentials=[]))
     if empty_body.status is not None and empty_body.status < 400:
         raise Broken(f"an invalid request without credentials was answered {empty_body.status}", empty_body)
 
@@ -68,7 +69,10 @@ def either_header(api: Api) -> None:
             again = {style: set(api.rows(ask, style=style)) for style in ("x-api-key", "bearer", "x-api-key")}
             if again["x-api-key"] == set(seen["x-api-key"]) and again["x-api-key"] != again["bearer"]:
                 raise Broken(
-                    f"x-api-key sees {len(seen['x-api-key'])} rows, Bearer with the same key {len(seen['bearer'])}",
+                    (
+                        f"x-api-key sees {len(seen['x-api-key'])} rows, "
+                        f"Bearer with the same key {len(seen['bearer'])}"
+                    ),
                     api.call(ask, style="bearer"),
                 )
     for style, exchange in refusals.items():
@@ -128,7 +132,7 @@ def near_miss_keys(api: Api) -> None:
 
     def check(one: tuple[str, Credential]) -> None:
         what, credential = one
-        exchange = api.firm(None, lambda: api.call(api.plain(), kind=Kind.KEYLESS, credentials=[credential]))
+        exchange = api.firm(lambda: api.call(api.plain(), kind=Kind.KEYLESS, credentials=[credential]))
         if exchange.trouble:
             raise Unjudged(f"{what} drew {exchange.came()}")
         if exchange.status is not None and exchange.status < 400:
@@ -169,13 +173,15 @@ def _settled(api: Api, ask: dict[str, object], style: str) -> Exchange:
 
 
 def _refused(api: Api, credentials: list[Credential], what: str) -> None:
-    """Sends between two requests of the good key, on the same connection: what was let in before must not count."""
+    """Sends between two requests of the good key, on the same connection: what was let in before must not
+    count.
+    """
     ask = api.plain()
     if api.probes and api.rng.random() < 0.5:
         one = api.rng.choice(api.probes)
         ask = {"entities": list(one.trigger_entities), **one.scope, "mode": "retrieve"}
     api.call(ask)
-    exchange = api.firm(None, lambda: api.call(ask, kind=Kind.KEYLESS, credentials=credentials))
+    exchange = api.firm(lambda: api.call(ask, kind=Kind.KEYLESS, credentials=credentials))
     if exchange.trouble:
         raise Unjudged(f"{what} drew {exchange.came()}")
     if is_edge(exchange):

@@ -1,7 +1,7 @@
 """Judging promises, one after another: what a property raises becomes an outcome.
 
-`verify` judges them all in this process; the pytest plugin judges one a test, by the same code. What the watch found
-during one property counts against the promise that it breaks, whenever that one is judged.
+`verify` judges them all in this process; the pytest plugin judges one a test, by the same code. What the
+watch found during one property counts against the promise that it breaks, whenever that one is judged.
 """
 
 from __future__ import annotations
@@ -91,7 +91,9 @@ def settle_style(run: Run) -> Exchange | None:
             run.target.style = style
             break
     if first is not None and first.reply is not None:
-        with contextlib.suppress(NotExercised):  # a target in trouble from the start: ROB-2 will find that out
+        with contextlib.suppress(
+            NotExercised
+        ):  # a target in trouble from the start: ROB-2 will find that out
             soundness(api)
     return first
 

@@ -1,7 +1,8 @@
 """One request and what came back, with lenient readings of it.
 
-A reading never raises: what is not there or not of its type is simply not seen, since judging the shape is the
-business of the promises about shape and every other promise must stay useful beside a shape that is off.
+A reading never raises: what is not there or not of its type is simply not seen, since judging the shape is
+the business of the promises about shape and every other promise must stay useful beside a shape that is
+off.
 """
 
 from __future__ import annotations
@@ -170,7 +171,7 @@ class Answer:
         body = exchange.json
         self.body: JsonObject = cast("JsonObject", body) if isinstance(body, dict) else {}
         data = self.body.get("data")
-        rows = cast("list[Any]", data) if isinstance(data, list) else []
+        rows = data if isinstance(data, list) else []
         self.rows: tuple[RowView, ...] = tuple(RowView(row) for row in rows if isinstance(row, dict))
 
     @property

@@ -1,7 +1,7 @@
 """VAL: which requests are refused for what they hold, and which must not be.
 
-A wrong request is wrong in one place only and valid elsewhere, so that a server which overlooks the fault answers 200.
-Some of the requests come from the contract's own schema, by way of Schemathesis.
+A wrong request is wrong in one place only and valid elsewhere, so that a server which overlooks the fault
+answers 200. Some of the requests come from the contract's own schema, by way of Schemathesis.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _REQUEST = "components.schemas.TriggerRequest"
 
 def refused(api: Api, ask: JsonObject, what: str) -> None:
     """The request must draw a 422."""
-    exchange = api.firm(ask, lambda: api.call(ask, kind=Kind.INVALID))
+    exchange = api.firm(lambda: api.call(ask, kind=Kind.INVALID))
     _settle(api, exchange, what)
     if exchange.status != 422:
         raise Broken(f"{what} was answered {exchange.came()}; expected 422", exchange)
@@ -169,7 +169,9 @@ def mode_outside(api: Api) -> None:
 
 @promise("VAL-5", pointer=f"{_REQUEST}.task")
 def task_length(api: Api) -> None:
-    """A `task` of 2000 characters is accepted and one of 2001 draws a 422, counted in characters, not bytes."""
+    """A `task` of 2000 characters is accepted and one of 2001 draws a 422, counted in characters, not
+    bytes.
+    """
     letters = {"letters": "a", "accented letters": "é", "Chinese": "漢", "emoji": "🚀", "line breaks": "\n"}
 
     def fits(one: tuple[str, str]) -> None:
@@ -228,7 +230,9 @@ def _has_null(value: JsonObject) -> bool:
 
 @promise("VAL-7", pointer="paths./v1/memories/trigger.post.requestBody")
 def no_json_object(api: Api) -> None:
-    """A body that is no JSON, no object, empty, or sent as `text/plain` or a form draws a 4xx, never a 5xx or a 200."""
+    """A body that is no JSON, no object, empty, or sent as `text/plain` or a form draws a 4xx, never a 5xx
+    or a 200.
+    """
     plain = [pair for pair in json_headers() if pair[0] != "Content-Type"]
     valid = json.dumps(api.plain()).encode()
     tries = [(f"a body that is {what}", body, JSON) for what, body in no_json()]
@@ -248,7 +252,7 @@ def no_json_object(api: Api) -> None:
     def check(one: tuple[str, bytes, str]) -> None:
         what, body, media = one
         headers = [*plain, ("Content-Type", media)]
-        exchange = api.firm(None, lambda: api.call(body=body, headers=headers, kind=Kind.RAW))
+        exchange = api.firm(lambda: api.call(body=body, headers=headers, kind=Kind.RAW))
         _settle(api, exchange, what)
         if exchange.status is None or not 400 <= exchange.status < 500:
             raise Broken(f"{what} was answered {exchange.came()}; expected a 4xx", exchange)
@@ -348,7 +352,10 @@ def undeclared_fields(api: Api) -> None:
         after = api.run.identify(api.read(exchange))
         if set(before) != set(after) and set(api.rows(base)) == set(before):
             raise Broken(
-                f"the undeclared {', '.join(map(repr, extra))} changed the rows from {len(before)} to {len(after)}",
+                (
+                    f"the undeclared {', '.join(map(repr, extra))} "
+                    f"changed the rows from {len(before)} to {len(after)}"
+                ),
                 exchange,
             )
 

@@ -1,7 +1,8 @@
-"""Generated requests: by Schemathesis from the effective contract, by Hypothesis for everything by construction.
+"""Generated requests: by Schemathesis from the effective contract, by Hypothesis for everything by
+construction.
 
-The bodies depend on the contract and the seed, never on the target, so a process generates them once. Error feedback
-plays no part: constraints learnt from a target's own messages are not the contract's.
+The bodies depend on the contract and the seed, never on the target, so a process generates them once. Error
+feedback plays no part: constraints learnt from a target's own messages are not the contract's.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """RATE: what the headers promise, and what happens over the limit.
 
-The limit is exhausted only with leave, and last of all. Requests here are sent without waiting for the window, since
-the window is the subject; a 429 that comes by itself in the rest of a run is judged by form (`watch`).
+The limit is exhausted only with leave, and last of all. Requests here are sent without waiting for the
+window, since the window is the subject; a 429 that comes by itself in the rest of a run is judged by form
+(`watch`).
 """
 
 from __future__ import annotations
 
+import itertools
 import time
 from dataclasses import dataclass
 
@@ -24,7 +26,9 @@ _LONGEST = 90.0
 
 @promise("RATE-1", pointer=_POINTER)
 def headers_are_true(api: Api) -> None:
-    """`RateLimit-*` headers, where sent, are whole numbers; remaining is at most the limit, and falls with use."""
+    """`RateLimit-*` headers, where sent, are whole numbers; remaining is at most the limit, and falls with
+    use.
+    """
     for attempt in range(4):
         counts = [_count(api.call(api.plain())) for _ in range(12)]
         seen = [one for one in counts if one is not None]
@@ -34,10 +38,8 @@ def headers_are_true(api: Api) -> None:
                 return
             raise NotExercised("the target sends no RateLimit headers")
         api.saw(len(seen))
-        fell = any(later < earlier for earlier, later in zip(seen, seen[1:], strict=False))
-        rose = [
-            at for at, (earlier, later) in enumerate(zip(seen, seen[1:], strict=False)) if later > earlier
-        ]
+        fell = any(later < earlier for earlier, later in itertools.pairwise(seen))
+        rose = [at for at, (earlier, later) in enumerate(itertools.pairwise(seen)) if later > earlier]
         # One rise is a new window; a bucket that refills may rise now and then, and still falls on the whole.
         if fell and (len(rose) <= 1 or seen[-1] < seen[0]):
             return
@@ -103,7 +105,9 @@ def _exhaust(api: Api) -> Exhaustion:
 
 @promise("RATE-2", needs=("limit",), pointer=_POINTER)
 def over_the_limit(api: Api) -> None:
-    """Over the limit comes a 429 and no other status: `rate_limited`, `RateLimit-*`, one `Retry-After` of whole seconds; after that wait a request passes."""
+    """Over the limit comes a 429 and no other status: `rate_limited`, `RateLimit-*`, one `Retry-After` of
+    whole seconds; after that wait a request passes.
+    """
     reached = _exhaust(api)
     for fault in too_many(reached.refusal):
         raise Broken(fault, reached.refusal)

@@ -1,7 +1,8 @@
 """MATCH: which directives fire on which symbols, exactly.
 
-A near miss is judged by the probed rows: another directive may rightly fire on it. What an action holds may be read
-generously (the contract does not spell extraction out), so an action must fire what it names, and may fire more.
+A near miss is judged by the probed rows: another directive may rightly fire on it. What an action holds may
+be read generously (the contract does not spell extraction out), so an action must fire what it names, and
+may fire more.
 """
 
 from __future__ import annotations
@@ -162,7 +163,7 @@ def near_misses_stay_quiet(api: Api) -> None:
         tries += [(one, miss, one.scope) for miss in dict.fromkeys(wanted) if miss and miss != entity]
 
     def check(item: tuple[Probe, str, JsonObject]) -> None:
-        one, miss, scope = item
+        _one, miss, scope = item
         ask: JsonObject = {"entities": [miss], **scope, "mode": "retrieve"}
         exchange = _tempted(api, ask)
         if exchange.status != 200:
@@ -173,7 +174,10 @@ def near_misses_stay_quiet(api: Api) -> None:
         for name in api.run.identify(answer):
             if name in probed and miss not in probed[name].trigger_entities:
                 raise Broken(
-                    f"entity {miss!r} fires directive {name}, whose entities are {list(probed[name].trigger_entities)}",
+                    (
+                        f"entity {miss!r} fires directive {name}, whose "
+                        f"entities are {list(probed[name].trigger_entities)}"
+                    ),
                     exchange,
                 )
 
@@ -181,7 +185,7 @@ def near_misses_stay_quiet(api: Api) -> None:
 
 
 def _tempted(api: Api, ask: JsonObject) -> Exchange:
-    exchange = api.firm(ask, lambda: api.call(ask, kind=Kind.ODD, owner=api.name))
+    exchange = api.firm(lambda: api.call(ask, kind=Kind.ODD, owner=api.name))
     if exchange.trouble or exchange.status == 401 or is_edge(exchange):
         raise Unjudged(f"a valid request {api.why_not(exchange)}")
     return exchange
@@ -189,7 +193,9 @@ def _tempted(api: Api, ask: JsonObject) -> Exchange:
 
 @promise("MATCH-4", needs=("rows",), pointer=_ENTITIES)
 def entities_unite(api: Api) -> None:
-    """The rows of `entities: a ∪ b` are the rows of `a` and the rows of `b`; order and repeats change nothing."""
+    """The rows of `entities: a ∪ b` are the rows of `a` and the rows of `b`; order and repeats change
+    nothing.
+    """
     from hypothesis import strategies as st
 
     words, sets = Vocabulary(api.need_rows(), api.token("stranger")), Sets(api)
@@ -206,7 +212,10 @@ def entities_unite(api: Api) -> None:
             and sets.steady(whole, *parts)
         ):
             raise Broken(
-                f"{len(parts)} entities alone bring {len(wanted)} rows in all; together they bring {len(got)}",
+                (
+                    f"{len(parts)} entities alone bring {len(wanted)} "
+                    f"rows in all; together they bring {len(got)}"
+                ),
                 api.call({**whole, "mode": "retrieve"}),
             )
         if wanted:

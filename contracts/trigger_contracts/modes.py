@@ -1,7 +1,8 @@
 """MODE: what `retrieve` leaves out and `compose` adds.
 
-An LLM may stand behind `compose`: its choice may differ from call to call, so nothing here compares two compose
-answers; each is held against what `retrieve` brings for the same request. Compose calls are spent from a budget.
+An LLM may stand behind `compose`: its choice may differ from call to call, so nothing here compares two
+compose answers; each is held against what `retrieve` brings for the same request. Compose calls are spent
+from a budget.
 """
 
 from __future__ import annotations
@@ -47,12 +48,13 @@ def _compose(api: Api) -> Iterator[tuple[JsonObject, Answer]]:
         pool: JsonObject = {"entities": entities, axis: one.scope[axis]}
         asks.append({**pool, "task": f"work on {one.trigger_entities[0]}"})
         asks.append(pool)
+        asks.append({**pool, "include": [("lesson", "procedure")[len(asks) % 2]]})
         asks.append({**pool, "task": _BESIDE[len(asks) % 2]})
     for one in api.sample(probes, 0.2, least=4):
         asks.append(
             {"entities": list(one.trigger_entities), **one.scope, "task": f"use {one.trigger_entities[0]}"}
         )
-    for ask in asks[: 12 + api.profile.repeats // 40]:
+    for ask in asks[: 16 + api.profile.repeats // 40]:
         if not api.may_compose():
             break
         yield ask, api.answer({**ask, "mode": "compose"})

@@ -12,7 +12,7 @@ from trigger_contracts.document import ENDPOINT
 from trigger_contracts.probes import Probe
 
 
-class WrongUse(Exception):  # noqa: N818
+class WrongUse(Exception):
     """The run cannot start as it was asked for; the message says what would be right."""
 
 
@@ -105,6 +105,9 @@ def checked_base_url(text: str) -> tuple[str, str | None]:
     for tail in (ENDPOINT, "/v1/memories", "/v1"):
         if path.endswith(tail):
             path = path.removesuffix(tail)
-            hint = f"the URL ends in {tail}, which the suite adds itself: using {urlunsplit((parts.scheme, parts.netloc, path, '', ''))}"
+            hint = (
+                f"the URL ends in {tail}, which the suite adds itself: using "
+                f"{urlunsplit((parts.scheme, parts.netloc, path, '', ''))}"
+            )
             break
     return urlunsplit((parts.scheme, parts.netloc, path, "", "")), hint

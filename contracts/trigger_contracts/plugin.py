@@ -1,9 +1,9 @@
 """pytest learns to judge a target: the options `--trigger-*`, one item a promise, the verdict at the end.
 
-Loaded in every pytest run of whoever installs the kit, so nothing but pytest is imported at the top and nothing
-happens without `--trigger-base-url`. Keys come by the names of environment variables, never by value: an argument
-list is for everyone to read. Each item writes its outcome into its report, so that the process which collects them
-(under xdist: the controller) can make the one verdict.
+Loaded in every pytest run of whoever installs the kit, so nothing but pytest is imported at the top and
+nothing happens without `--trigger-base-url`. Keys come by the names of environment variables, never by
+value: an argument list is for everyone to read. Each item writes its outcome into its report, so that the
+process which collects them (under xdist: the controller) can make the one verdict.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int | pytest.ExitC
         return
     ours.over = True
     if ours.expected or ours.interrupted:
-        session.exitstatus = ours.finish(everything_ran=exitstatus != pytest.ExitCode.NO_TESTS_COLLECTED)
+        session.exitstatus = ours.finish()
 
 
 def pytest_unconfigure() -> None:
@@ -184,9 +184,10 @@ def pytest_unconfigure() -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Show the verdict in an ordinary pytest run."""
-    if SESSION in config.stash and config.stash[SESSION].verdict is not None:
+    verdict = config.stash[SESSION].verdict if SESSION in config.stash else None
+    if verdict is not None:
         from trigger_contracts.report.plain import lines
 
         terminalreporter.section("promises of the contract")
-        for line in lines(config.stash[SESSION].verdict):
+        for line in lines(verdict):
             terminalreporter.write_line(line)

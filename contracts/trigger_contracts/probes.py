@@ -1,8 +1,8 @@
 """Known rows at the target: what an operator knows, so that the suite can tell right from wrong.
 
-A probe file is YAML or JSON: `probes:` with, for each directive, its `id`, `type`, `trigger_entities` and every scope
-field that it carries at the target. Probes can be derived from fixtures as well, so that verifying the mock needs no
-file. Nothing here talks to the target.
+A probe file is YAML or JSON: `probes:` with, for each directive, its `id`, `type`, `trigger_entities` and
+every scope field that it carries at the target. Probes can be derived from fixtures as well, so that
+verifying the mock needs no file. Nothing here talks to the target.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST = 48
 _FIELDS = frozenset({"id", "type", "trigger_entities", *AXES})
 
 
-class ProbeMistake(Exception):  # noqa: N818
+class ProbeMistake(Exception):
     """A probe file that cannot be used; the message lists every mistake in it."""
 
 
@@ -63,7 +63,8 @@ def load(path: Path) -> tuple[Probe, ...]:
     entries = cast("dict[str, Any]", document).get("probes") if isinstance(document, dict) else None
     if not isinstance(entries, list) or not entries:
         raise ProbeMistake(
-            f"{path}: expected `probes:` with a list of directives, each with id, type, trigger_entities and scope"
+            f"{path}: expected `probes:` with a list of directives, "
+            "each with id, type, trigger_entities and scope"
         )
     mistakes: list[str] = []
     probes = [
@@ -96,7 +97,7 @@ def _probe(entry: object, where: str, mistakes: list[str]) -> Probe | None:
         mistakes.append(f'{where}, type: expected "lesson" or "procedure", saw {fields.get("type")!r}')
     for name, needed in (("trigger_entities", True), ("group_ids", False)):
         values = fields.get(name) or []
-        if not isinstance(values, list) or not all(isinstance(one, str) for one in cast("list[Any]", values)):
+        if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
             mistakes.append(f"{where}, {name}: expected a list of texts, saw {values!r}")
         elif needed and not values:
             mistakes.append(f"{where}, {name}: at least one is needed")
@@ -116,8 +117,11 @@ def _probe(entry: object, where: str, mistakes: list[str]) -> Probe | None:
 
 
 def from_fixtures(path: Path | None, api_key: str) -> tuple[Probe, ...]:
-    """Derive probes from fixtures: the directives of the organisation that owns the key. None: the shipped set."""
-    from trigger_fixtures import FixtureErrors, default, load as load_fixtures
+    """Derive probes from fixtures: the directives of the organisation that owns the key. None: the shipped
+    set.
+    """
+    from trigger_fixtures import FixtureErrors, default
+    from trigger_fixtures import load as load_fixtures
 
     try:
         corpus = default() if path is None else load_fixtures(path)
@@ -154,7 +158,9 @@ def from_fixtures(path: Path | None, api_key: str) -> tuple[Probe, ...]:
 
 
 def diverse(probes: list[Probe], most: int = MOST) -> tuple[Probe, ...]:
-    """The few that differ most: first one of each combination of type, scope and how widely an entity is shared."""
+    """The few that differ most: first one of each combination of type, scope and how widely an entity is
+    shared.
+    """
     if len(probes) <= most:
         return tuple(probes)
     carriers: dict[str, int] = {}

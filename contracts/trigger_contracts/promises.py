@@ -1,7 +1,8 @@
 """What a promise is, what can become of one, and the list of them all.
 
-A promise is a function that takes an `Api` and raises when its sentence is broken; its docstring is the sentence
-that a client may rely on. One module a chapter holds the functions; this one knows their order, never their content.
+A promise is a function that takes an `Api` and raises when its sentence is broken; its docstring is the
+sentence that a client may rely on. One module a chapter holds the functions; this one knows their order,
+never their content.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ CHAPTERS: dict[str, str] = {
 _LATE = ("HTTP", "RATE-1", "ROB-1", "ROB-2", "SHAPE", "ERR", "RATE-2", "RATE-3")
 
 
-class Broken(Exception):  # noqa: N818 - reads as a verdict, not as a fault of ours
+class Broken(Exception):
     """A promise does not hold; carries the exchange that shows it."""
 
     def __init__(self, message: str, exchange: Exchange | None = None, *others: Exchange) -> None:
@@ -51,7 +52,7 @@ class Broken(Exception):  # noqa: N818 - reads as a verdict, not as a fault of o
         self.others = others
 
 
-class NotExercised(Exception):  # noqa: N818
+class NotExercised(Exception):
     """A promise could not be put to the test; the reason says for want of what."""
 
     def __init__(self, reason: str, cause: Cause = "unseen") -> None:

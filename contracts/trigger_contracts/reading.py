@@ -19,7 +19,7 @@ _MOST_NODES = 300_000
 _LIKE_JSON = re.compile(r"\s*(?:\{\s*[\"}]|\[)")
 
 
-class UnreadableDocument(ValueError):  # noqa: N818 - it reads as what it says
+class UnreadableDocument(ValueError):
     """A file that is no contract document; the text names the file, the line, and what was expected."""
 
 

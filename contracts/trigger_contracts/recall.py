@@ -60,7 +60,10 @@ def include_selects(api: Api) -> None:
         }
         if union - strays != whole - strays and steady:
             raise Broken(
-                f"the lessons ({len(parts['lesson'])}) and procedures ({len(parts['procedure'])}) together are not the default's {len(whole)} rows",
+                (
+                    f"the lessons ({len(parts['lesson'])}) and procedures "
+                    f"({len(parts['procedure'])}) together are not the default's {len(whole)} rows"
+                ),
                 api.call({**ask, "mode": "retrieve"}),
             )
         if sets.of(both) - strays != whole - strays and steady:
@@ -81,7 +84,9 @@ def include_selects(api: Api) -> None:
 
 @promise("ORDER-1", needs=("rows",), pointer="components.schemas.SearchResponse.data")
 def the_same_again(api: Api) -> None:
-    """The same `retrieve` request gives the same rows in the same order, from either credential, on any connection."""
+    """The same `retrieve` request gives the same rows in the same order, from either credential, on any
+    connection.
+    """
     asks: list[JsonObject] = [{**ask, "mode": "retrieve"} for ask in _broad(api)]
     asks += [
         {"entities": list(one.trigger_entities), **one.scope, "mode": "retrieve"}

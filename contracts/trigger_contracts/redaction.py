@@ -1,8 +1,9 @@
 """Keeping keys out of everything that is written.
 
-A target may echo a key, and reports quote what targets say. A key is recognised in any letter case, and with any of
-its characters percent-encoded, JSON-escaped or written as an HTML entity, and in base64 at each alignment and in hex.
-A near miss of a key (its first letter or its last cut off, say) tells as much as the key: its core is enough.
+A target may echo a key, and reports quote what targets say. A key is recognised in any letter case, and
+with any of its characters percent-encoded, JSON-escaped or written as an HTML entity, and in base64 at each
+alignment and in hex. A near miss of a key (its first letter or its last cut off, say) tells as much as the
+key: its core is enough.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """ERR: what a refusal looks like, and which statuses may come at all.
 
-The findings come from every exchange of the run (`watch`); the properties here see to it that there is enough to find:
-refusals of each kind, and so many valid requests that one failure in fifty shows.
+The findings come from every exchange of the run (`watch`); the properties here see to it that there is
+enough to find: refusals of each kind, and so many valid requests that one failure in fifty shows.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def _provoke(api: Api) -> None:
 
 @promise("ERR-1", pointer="components.schemas.ErrorEnvelope")
 def error_bodies(api: Api) -> None:
-    """Every 401, 429 and 500 body is an `ErrorEnvelope`; every 422 body is an `ErrorEnvelope` or a `HTTPValidationError`."""
+    """Every 401, 429 and 500 body is an `ErrorEnvelope`; every 422 body is an `ErrorEnvelope` or a
+    `HTTPValidationError`.
+    """
     _provoke(api)
     _seen_by_watch(api, "no refusal was seen")
 

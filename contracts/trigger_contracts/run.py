@@ -1,8 +1,8 @@
 """One run: what it remembers of the target, and the view of it that a property gets.
 
-`Run` outlives the properties: which rows were seen, what the same request brought before, what every answer showed.
-`Api` is one property's hands: it builds requests, counts what was really exercised, and turns trouble of the target
-into 'not judged' so that a property accuses of nothing but its own sentence.
+`Run` outlives the properties: which rows were seen, what the same request brought before, what every answer
+showed. `Api` is one property's hands: it builds requests, counts what was really exercised, and turns
+trouble of the target into 'not judged' so that a property accuses of nothing but its own sentence.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ class Run:
         self._prints = _fingerprints(options.probes)
 
     def identify(self, answer: Answer) -> tuple[str, ...]:
-        """The rows of an answer by the id of their probe, or their own; a target with unstable ids stays judgeable."""
+        """The rows of an answer by the id of their probe, or their own; a target with unstable ids stays
+        judgeable.
+        """
         ids = {probe.id for probe in self.probes}
         present = {row.id for row in answer.rows}
         found: list[str] = []
@@ -196,8 +198,10 @@ class Api:
         """The ids that a valid request brings, in order."""
         return self.run.identify(self.answer(ask, **how))
 
-    def firm(self, ask: JsonObject | None, again: Callable[[], Exchange]) -> Exchange:
-        """An exchange of a request that must be refused; trouble that does not repeat is somebody else's verdict."""
+    def firm(self, again: Callable[[], Exchange]) -> Exchange:
+        """An exchange of a request that must be refused; trouble that does not repeat is somebody else's
+        verdict.
+        """
         exchange = again()
         for _ in range(2):
             if not exchange.trouble:

@@ -118,9 +118,15 @@ class Session:
         status = first.reply.status
         where = self.run.target.redact(first.reply.header("Location") or "")
         if 300 <= status < 400:
-            return f"{url} answers with a redirect ({status}) to {where or 'nowhere'}; redirects are never followed: give the final URL"
+            return (
+                f"{url} answers with a redirect ({status}) to {where or 'nowhere'}; "
+                "redirects are never followed: give the final URL"
+            )
         if is_edge(first):
-            return f"{url} answers {status} in HTML: a gateway or firewall in front of the service, not the service itself"
+            return (
+                f"{url} answers {status} in HTML: a gateway or firewall "
+                "in front of the service, not the service itself"
+            )
         if status == 404:
             return f"{self.options.url} is not found (404); give the base URL, without the endpoint's path"
         return None
@@ -165,9 +171,8 @@ class Session:
             if at == 0:
                 self.progress.judged(outcome)
 
-    def finish(self, *, everything_ran: bool = True) -> int:
+    def finish(self) -> int:
         """Make the verdict, write the reports; the exit code."""
-        del everything_ran
         self.progress.end()
         self.verdict = self._verdict(
             "the run was interrupted" if self.interrupted else "the run ended before its turn"

@@ -1,8 +1,9 @@
 """Rows as sets, under a cap that a deployment may have.
 
-Unions, intersections and supersets compare what several requests bring. Where the counts show that one answer holds
-only so many rows, answers at the cap prove nothing and are left out; the report says so. A cap is believed only when
-requests of different size are all cut to the same number: a server that merely loses rows is not capped.
+Unions, intersections and supersets compare what several requests bring. Where the counts show that one
+answer holds only so many rows, answers at the cap prove nothing and are left out; the report says so. A cap
+is believed only when requests of different size are all cut to the same number: a server that merely loses
+rows is not capped.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ class Sets:
         return frozenset(self._api.rows({**ask, "mode": "retrieve"}))
 
     def steady(self, *asks: JsonObject) -> bool:
-        """Whether these requests bring what they brought before: if not, order and repetition are judged elsewhere."""
+        """Whether these requests bring what they brought before: if not, order and repetition are judged
+        elsewhere.
+        """
         return all(self.again(ask) == self.of(ask) for ask in asks for _ in range(2))
 
     def capped(self, *rows: frozenset[str]) -> bool:

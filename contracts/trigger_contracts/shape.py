@@ -44,7 +44,9 @@ def answers_validate(api: Api) -> None:
 
 @promise("SHAPE-2", pointer="components.schemas.Memory")
 def ids_and_timestamps(api: Api) -> None:
-    """`object` is its constant; ids are UUIDs, unique in a response, the same from call to call; timestamps are RFC 3339; `details` is an object."""
+    """`object` is its constant; ids are UUIDs, unique in a response, the same from call to call; timestamps
+    are RFC 3339; `details` is an object.
+    """
     _ask_all(api)
     for one in api.sample(api.probes, least=8):
         ask: JsonObject = {"entities": list(one.trigger_entities), **one.scope, "mode": "retrieve"}

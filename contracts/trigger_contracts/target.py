@@ -1,7 +1,8 @@
 """The implementation under test: how it is reached, as whom, how gently, and what was seen of it.
 
-Pacing, waiting out a 429, and the budgets of requests and compose calls are decided here, so that no property can
-forget them. A 429 is waited out and judged by nobody but the promises about rates. Every exchange passes `watch`.
+Pacing, waiting out a 429, and the budgets of requests and compose calls are decided here, so that no
+property can forget them. A 429 is waited out and judged by nobody but the promises about rates. Every
+exchange passes `watch`.
 """
 
 from __future__ import annotations
@@ -82,7 +83,8 @@ class Target:
             wait = _wanted_wait(cast("Reply", exchange.reply))
             if not self._pause(wait, "rate limited"):
                 raise Unjudged(
-                    f"rate limited: the target asked to wait {wait:g} s more, and {self.waited:.0f} s were waited already"
+                    f"rate limited: the target asked to wait {wait:g} "
+                    f"s more, and {self.waited:.0f} s were waited already"
                     " (--max-wait)",
                     "rate",
                 )
@@ -129,7 +131,9 @@ class Target:
         return exchange
 
     def _mind_the_window(self, role: str, reply: Reply) -> None:
-        """When the target says that nothing remains, the next request waits; a target that cries wolf is not heeded."""
+        """When the target says that nothing remains, the next request waits; a target that cries wolf is
+        not heeded.
+        """
         remaining, reset = (
             _whole(reply.header("RateLimit-Remaining")),
             _whole(reply.header("RateLimit-Reset")),

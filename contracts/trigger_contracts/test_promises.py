@@ -1,4 +1,6 @@
-"""One item a promise: `pytest --pyargs trigger_contracts --trigger-base-url URL`, with -k, -x and xdist as usual."""
+"""One item a promise: `pytest --pyargs trigger_contracts --trigger-base-url URL`, with -k, -x and xdist as
+usual.
+"""
 
 from __future__ import annotations
 

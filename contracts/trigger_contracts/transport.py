@@ -1,7 +1,7 @@
 """HTTP and ROB: the path takes POST alone, and no body brings the target down.
 
-A 5xx is held against a body only when that body draws it again while ordinary requests are served: a target that fails
-now and then breaks ERR-3, not these.
+A 5xx is held against a body only when that body draws it again while ordinary requests are served: a target
+that fails now and then breaks ERR-3, not these.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def only_post(api: Api) -> None:
     def check(one: tuple[str, bool]) -> None:
         method, with_body = one
         body = encode(api.plain()) if with_body else b""
-        exchange = api.firm(None, lambda: api.call(body=body, method=method, kind=Kind.METHOD))
+        exchange = api.firm(lambda: api.call(body=body, method=method, kind=Kind.METHOD))
         status = exchange.status
         if status is None:
             raise Unjudged(f"{method} {api.why_not(exchange)}")
@@ -46,7 +46,9 @@ def only_post(api: Api) -> None:
 
 @promise("ROB-1", pointer=f"{_PATH}.post.requestBody")
 def nothing_breaks_it(api: Api) -> None:
-    """No body whatever (generated, mutated, boundary, deep, huge, odd Unicode) draws a 5xx or kills the connection."""
+    """No body whatever (generated, mutated, boundary, deep, huge, odd Unicode) draws a 5xx or kills the
+    connection.
+    """
     from trigger_contracts.generation import bodies
 
     api.run.memory["broken before"] = set(api.run.watch.findings)
@@ -141,7 +143,9 @@ def soundness(api: Api) -> dict[str, frozenset[str]]:
     """What ordinary requests bring while nothing rough was sent yet; taken once, at the start of a run."""
     memory = api.run.memory
     if "sound" not in memory:
-        asks: list[JsonObject] = [{"entities": list(one.trigger_entities), **one.scope} for one in api.probes[:12]]
+        asks: list[JsonObject] = [
+            {"entities": list(one.trigger_entities), **one.scope} for one in api.probes[:12]
+        ]
         asks += [{"entities": [api.token("symbol")], "user_id": api.token("user")}]
         memory["sound"] = {json.dumps(ask): frozenset(api.rows({**ask, "mode": "retrieve"})) for ask in asks}
     found: dict[str, frozenset[str]] = memory["sound"]
@@ -171,7 +175,9 @@ def still_sound_afterwards(api: Api) -> None:
 
 def _same_as_before(api: Api, exchange: Exchange, rows: frozenset[str]) -> None:
     ask = exchange.request.ask or {}
-    if frozenset(api.run.identify(api.read(exchange))) != rows and all(frozenset(api.rows(ask)) != rows for _ in range(3)):
+    if frozenset(api.run.identify(api.read(exchange))) != rows and all(
+        frozenset(api.rows(ask)) != rows for _ in range(3)
+    ):
         raise Broken("after rough bodies the same request brings other rows than before", exchange)
     said = api.read(exchange).body.get("mode")
     if said == "compose" and "MODE-1" not in api.run.memory.get("broken before", ()):

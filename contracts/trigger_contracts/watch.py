@@ -1,8 +1,9 @@
 """What every answer must keep, whichever property asked for it.
 
-A service that fails once in fifty requests is caught here: each exchange of the run passes these checks, and what they
-find is held against the promise that it breaks. An exchange made to tempt one promise (a near miss, a crowd of
-concurrent requests) names its owner, and then only that promise and those about form may judge it.
+A service that fails once in fifty requests is caught here: each exchange of the run passes these checks,
+and what they find is held against the promise that it breaks. An exchange made to tempt one promise (a near
+miss, a crowd of concurrent requests) names its owner, and then only that promise and those about form may
+judge it.
 """
 
 from __future__ import annotations
@@ -122,7 +123,10 @@ def _status(exchange: Exchange) -> Said:
         return
     message = ""
     if status is not None and 300 <= status < 400:
-        message = f"a valid request was answered {status}, a redirect (not followed) to {exchange.reply.header('Location')}"
+        message = (
+            f"a valid request was answered {status}, a redirect "
+            f"(not followed) to {exchange.reply.header('Location')}"
+        )
     elif status not in (200, 401, 422):
         html = "html" in (exchange.reply.header("Content-Type") or "").lower()
         edge = ", in HTML: something in front of the service answered" if html else ""
@@ -165,7 +169,10 @@ def too_many(exchange: Exchange) -> Iterator[str]:
         yield f"a 429 says code {exchange.code!r}; expected 'rate_limited'"
     waits = reply.every("Retry-After")
     if len(waits) != 1:
-        yield f"a 429 carries {len(waits) or 'no'} Retry-After header{'s' if len(waits) > 1 else ''}; expected one"
+        yield (
+            f"a 429 carries {len(waits) or 'no'} Retry-After "
+            f"header{'s' if len(waits) > 1 else ''}; expected one"
+        )
     elif not _WHOLE.fullmatch(waits[0].strip()):
         yield f"Retry-After is {waits[0]!r}; expected whole seconds"
     if all(reply.header(name) is None for name in RATE_HEADERS):
@@ -223,7 +230,10 @@ def envelope_fault(exchange: Exchange, *, accept_error: bool = False) -> str | N
     where = "detail"
     if detail is None and isinstance(document.get("error"), dict):
         if not accept_error:
-            return f"a {status} carries its error under `error`; the contract says `detail` (--accept-envelope error accepts it)"
+            return (
+                f"a {status} carries its error under `error`; the contract "
+                "says `detail` (--accept-envelope error accepts it)"
+            )
         detail, where = document["error"], "error"
     if not isinstance(detail, dict):
         return f"a {status} has no `{where}` object with code and message"
@@ -336,7 +346,8 @@ def _at(value: Any, parts: list[str]) -> Any:
 
 
 _RFC3339 = re.compile(
-    r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt ]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)"
+    r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt "
+    r"]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)"
 )
 
 
@@ -413,8 +424,13 @@ def _mode(answer: Answer, ask: JsonObject) -> Said:
         "MODE-1",
         ""
         if said == asked
-        else f"mode is {said!r}; the request {'said' if 'mode' in ask else 'left it to the default,'} {asked!r}",
+        else (
+            f"mode is {said!r}; the request "
+            f"{'said' if 'mode' in ask else 'left it to the default,'} {asked!r}"
+        ),
     )
+    if said != asked:
+        return  # what was done is told by what was said; the echo has its own promise
     if asked == "retrieve":
         wrong = ""
         if answer.context is not None:
@@ -442,8 +458,8 @@ def _directives(answer: Answer, ask: JsonObject) -> Said:
     include = ask.get("include")
     entities = ask.get("entities")
     for row in answer.rows:
-        if row.type in ("fact", "artifact", "episode"):
-            yield "TYPE-1", f"a row is a {row.type}; only lessons and procedures are recalled"
+        if row.type not in ("lesson", "procedure"):
+            yield "TYPE-1", f"a row is a {row.type!r}; only lessons and procedures are recalled"
         else:
             yield "TYPE-1", ""
             if isinstance(include, list) and include:

@@ -1,7 +1,8 @@
 """Sending bytes and taking bytes: HTTP/1.1 over kept connections, one a thread.
 
-Redirects are answers, never followed. A connection that was idle and turns out closed is opened anew once; a fresh
-one that dies is the target's doing. Every wait has an end: connecting, reading, and the answer as a whole.
+Redirects are answers, never followed. A connection that was idle and turns out closed is opened anew once;
+a fresh one that dies is the target's doing. Every wait has an end: connecting, reading, and the answer as a
+whole.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ LONGEST = 16 * 1024 * 1024
 _STALE_AFTER = 0.5
 
 
-class Unreachable(Exception):  # noqa: N818
+class Unreachable(Exception):
     """No answer came; the text says how."""
 
 
@@ -131,7 +132,9 @@ class Wire:
 
 
 def _acknowledge_at_once(connection: http.client.HTTPConnection) -> None:
-    """Spare 40 ms an answer with servers that send head and body apart and wait for the first to be acknowledged."""
+    """Spare 40 ms an answer with servers that send head and body apart and wait for the first to be
+    acknowledged.
+    """
     option = getattr(socket, "TCP_QUICKACK", None)
     if option is not None and connection.sock is not None:
         with contextlib.suppress(OSError):
@@ -170,7 +173,10 @@ def _said(error: BaseException) -> str:
     """The failure in words that a reader of a report knows."""
     match error:
         case ssl.SSLCertVerificationError():
-            return f"the certificate is not trusted ({error.verify_message}); --ca-bundle FILE names your own authority"
+            return (
+                f"the certificate is not trusted ({error.verify_message}); "
+                "--ca-bundle FILE names your own authority"
+            )
         case ssl.SSLError():
             return f"TLS failed ({error.reason})"
         case TimeoutError():

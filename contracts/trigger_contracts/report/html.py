@@ -55,7 +55,8 @@ def _text(text: str) -> str:
 def _bar(verdict: Verdict) -> str:
     counts = verdict.counts()
     parts = "".join(
-        f'<span class="{_tone(state)}" style="flex-grow:{count}" title="{count} {state}">{count} {state}</span>'
+        f'<span class="{_tone(state)}" style="flex-grow:{count}" '
+        f'title="{count} {state}">{count} {state}</span>'
         for state, count in counts.items()
         if count
     )
@@ -97,7 +98,8 @@ def _open(verdict: Verdict) -> str:
         f"{' <strong>required</strong>' if one in verdict.missing else ''}</td></tr>"
         for one in found
     )
-    return f"<h2>Not exercised</h2>\n<table><thead><tr><th>promise</th><th></th><th>why</th></tr></thead><tbody>{rows}</tbody></table>"
+    head = "<thead><tr><th>promise</th><th></th><th>why</th></tr></thead>"
+    return f"<h2>Not exercised</h2>\n<table>{head}<tbody>{rows}</tbody></table>"
 
 
 def _remarks(verdict: Verdict) -> str:
@@ -111,14 +113,16 @@ def _table(verdict: Verdict) -> str:
     for chapter, outcomes in verdict.chapters().items():
         held = sum(one.state == "held" for one in outcomes)
         rows = "".join(
-            f'<tr class="{_tone(one.state)}"><td class="sign" title="{one.state}">{_SIGNS[one.state]}</td><td><b>{one.id}</b></td>'
+            f'<tr class="{_tone(one.state)}"><td class="sign" '
+            f'title="{one.state}">{_SIGNS[one.state]}</td><td><b>{one.id}</b></td>'
             f"<td>{_text(one.sentence)}{' <i>should</i>' if one.level == 'should' else ''}</td>"
             f'<td class="number">{one.seen or ""}</td></tr>'
             for one in outcomes
         )
         parts.append(
             f"<section><h3>{chapter} <small>{held} of {len(outcomes)} held</small></h3>"
-            f'<table><thead><tr><th></th><th>promise</th><th></th><th class="number">seen</th></tr></thead><tbody>{rows}</tbody></table></section>'
+            "<table><thead><tr><th></th><th>promise</th><th></th><th "
+            f'class="number">seen</th></tr></thead><tbody>{rows}</tbody></table></section>'
         )
     return "\n".join(parts)
 
@@ -131,6 +135,7 @@ def _defects(verdict: Verdict) -> str:
         for one in verdict.defects
     )
     return (
-        "<h2>Defects of the published contract</h2>\n<p>Faults of the document itself, repaired before judging; "
+        "<h2>Defects of the published contract</h2>\n<p>Faults "
+        "of the document itself, repaired before judging; "
         f"none is held against the target.</p>\n<table><tbody>{rows}</tbody></table>"
     )

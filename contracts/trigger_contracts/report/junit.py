@@ -1,4 +1,6 @@
-"""The verdict as JUnit XML: one case a promise, in a suite a chapter. Always well-formed, whatever a target said."""
+"""The verdict as JUnit XML: one case a promise, in a suite a chapter. Always well-formed, whatever a target
+said.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,19 @@ def render(verdict: Verdict) -> str:
     skipped = sum(_skips(one, verdict) for one in verdict.outcomes)
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        f'<testsuites name="trigger-verify" tests="{len(verdict.outcomes)}" failures="{failures}" errors="0" '
-        f'skipped="{skipped}" time="{verdict.seconds:.3f}">',
+        (
+            '<testsuites name="trigger-verify" '
+            f'tests="{len(verdict.outcomes)}" failures="{failures}" errors="0" '
+            f'skipped="{skipped}" time="{verdict.seconds:.3f}">'
+        ),
     ]
     for chapter, outcomes in suites.items():
         lines.append(
-            f'<testsuite name="{chapter}" tests="{len(outcomes)}" failures="{sum(_fails(one, verdict) for one in outcomes)}" '
+            f'<testsuite name="{chapter}" tests="{len(outcomes)}" '
+            f'failures="{sum(_fails(one, verdict) for one in outcomes)}" '
             f'errors="0" skipped="{sum(_skips(one, verdict) for one in outcomes)}" '
-            f'time="{sum(one.seconds for one in outcomes):.3f}" timestamp="{verdict.started.removesuffix("Z")}">'
+            f'time="{sum(one.seconds for one in outcomes):.3f}" '
+            f'timestamp="{verdict.started.removesuffix("Z")}">'
         )
         if chapter == next(iter(suites)):
             lines.append("<properties>")
@@ -57,19 +64,21 @@ def _skips(one: Outcome, verdict: Verdict) -> bool:
 
 
 def _case(one: Outcome, verdict: Verdict) -> str:
-    head = f'<testcase classname={quoteattr(f"trigger_contracts.{one.chapter}")} name={quoteattr(legal(f"{one.id} {one.sentence}"))} time="{one.seconds:.3f}"'
+    name = quoteattr(legal(f"{one.id} {one.sentence}"))
+    head = f'<testcase classname="trigger_contracts.{one.chapter}" name={name} time="{one.seconds:.3f}"'
     if one.state == "held":
         return f"{head}/>"
-    if one.state == "not exercised" and one not in verdict.missing:
-        return f"{head}><skipped message={quoteattr(legal(f'not exercised: {one.reason}'))}/></testcase>"
     if one.evidence is None:
-        return f'{head}><failure type="not exercised" message={quoteattr(legal(f"required, and not exercised: {one.reason}"))}/></testcase>'
-    told = one.evidence
-    text = escape(
-        legal(
-            f"{told.message}\ncontract: {one.pointer}\n\nrepeat: {told.curl}\n\nsent:\n{told.sent}\n\ngot:\n{told.got}"
+        told = quoteattr(legal(f"not exercised: {one.reason}"))
+        element = (
+            f'failure type="not exercised" message={told}'
+            if one in verdict.missing
+            else f"skipped message={told}"
         )
-    )
+        return f"{head}><{element}/></testcase>"
+    evidence = one.evidence
+    text = f"{evidence.message}\ncontract: {one.pointer}\n\nrepeat: {evidence.curl}\n\nsent:\n{evidence.sent}\n\ngot:\n{evidence.got}"
+    body = escape(legal(text))
     if not _fails(one, verdict):
-        return f"{head}><system-out>warning: {text}</system-out></testcase>"
-    return f'{head}><failure type="{one.state}" message={quoteattr(legal(told.message))}>{text}</failure></testcase>'
+        return f"{head}><system-out>warning: {body}</system-out></testcase>"
+    return f'{head}><failure type="{one.state}" message={quoteattr(legal(evidence.message))}>{body}</failure></testcase>'

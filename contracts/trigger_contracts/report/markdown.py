@@ -14,7 +14,10 @@ def render(verdict: Verdict) -> str:
     lines = [
         f"# trigger-verify: {verdict.summary}",
         "",
-        f"`{verdict.url}` · profile {verdict.profile} · seed {verdict.seed} · {verdict.requests} requests in {verdict.seconds:.1f} s"
+        (
+            f"`{verdict.url}` · profile {verdict.profile} · seed {verdict.seed} "
+            f"· {verdict.requests} requests in {verdict.seconds:.1f} s"
+        )
         + (
             f" · {verdict.rate_limited} rate limited, {verdict.waited:.0f} s waited"
             if verdict.rate_limited
@@ -56,7 +59,10 @@ def render(verdict: Verdict) -> str:
     if verdict.defects:
         lines += [
             "",
-            "<details><summary>Defects of the published contract itself (never held against the target)</summary>",
+            (
+                "<details><summary>Defects of the published contract "
+                "itself (never held against the target)</summary>"
+            ),
             "",
         ]
         lines += [f"- **{one.defect}** `{one.pointer}`: {_cell(one.message)}" for one in verdict.defects]

@@ -18,9 +18,9 @@ def lines(verdict: Verdict) -> Iterator[str]:
     if verdict.defects:
         yield ""
         yield "The published contract has defects of its own; none is held against the target:"
-        for one in verdict.defects:
-            place = f"line {one.line}, " if one.line is not None else ""
-            yield f"  {one.defect}  {place}{one.pointer}"
+        for defect in verdict.defects:
+            place = f"line {defect.line}, " if defect.line is not None else ""
+            yield f"  {defect.defect}  {place}{defect.pointer}"
     for state in ("broken", "warned"):
         for one in verdict.outcomes:
             if one.state == state:

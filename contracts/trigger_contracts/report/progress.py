@@ -1,4 +1,6 @@
-"""What a run says while it runs: a line that moves on a terminal, plain lines elsewhere; on the error stream."""
+"""What a run says while it runs: a line that moves on a terminal, plain lines elsewhere; on the error
+stream.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ class Progress:
         if options.insecure:
             self._say("warning: the certificate is not checked (--insecure)")
         self._say(
-            f"trigger-verify {options.url}: {self._total} promises, profile {options.profile.name}, seed {options.seed}, {len(options.probes)} probes"
+            f"trigger-verify {options.url}: {self._total} promises, profile "
+            f"{options.profile.name}, seed {options.seed}, {len(options.probes)} probes"
         )
         if sys.stderr.isatty():
             from rich.console import Console
@@ -66,7 +69,8 @@ class Progress:
                 )
         elif outcome.state in ("broken", "warned"):
             self._say(
-                f"[{self._done}/{self._total}] {outcome.id} {outcome.state}: {outcome.evidence.message if outcome.evidence else ''}"
+                f"[{self._done}/{self._total}] {outcome.id} {outcome.state}: "
+                f"{outcome.evidence.message if outcome.evidence else ''}"
             )
         elif self._done % 10 == 0:
             self._say(f"[{self._done}/{self._total}] judged")
