@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from trigger_contracts.exchange import Exchange
 from trigger_contracts.promises import Broken, NotExercised, Unjudged, promise
 from trigger_contracts.run import Api
+from trigger_contracts.target import over_the_limit
 from trigger_contracts.watch import too_many
 
 _POINTER = "paths./v1/memories/trigger.post.responses.429"
@@ -51,7 +52,7 @@ def headers_are_true(api: Api) -> None:
 
 
 def _count(exchange: Exchange) -> int | None:
-    text = exchange.reply.header("RateLimit-Remaining") if exchange.reply else None
+    text = exchange.reply.header("RateLimit-Remaining") if exchange.reply and exchange.status == 200 else None
     return int(text) if text and text.strip().isdigit() else None
 
 
@@ -83,6 +84,8 @@ def _exhaust(api: Api) -> Exhaustion:
             memory["exhaustion"] = Exhaustion(exchange, role, meanwhile)
             memory["refused_at"] = time.monotonic()
             return _exhaust(api)
+        if over_the_limit(exchange):
+            raise Broken(f"over the limit the answer is {exchange.status}; expected 429", exchange)
         left = _count(exchange)
         if exchange.trouble or exchange.status not in (200, 429):
             spent = sent and (left in (None, 0))
@@ -130,7 +133,10 @@ def over_the_limit(api: Api) -> None:
 @promise("RATE-3", level="should", needs=("limit", "org2"), pointer=_POINTER)
 def limits_are_per_key(api: Api) -> None:
     """A 429 is for one key: another key is served meanwhile."""
-    reached = _exhaust(api)
+    try:
+        reached = _exhaust(api)
+    except Broken as broken:
+        raise Unjudged(f"{broken.message} (see RATE-2)") from None
     if reached.meanwhile is None:
         raise NotExercised("no other key was given", "inputs")
     if reached.meanwhile.status == 429:

@@ -253,6 +253,11 @@ def entities_unite(api: Api) -> None:
         raise NotExercised("no rows came back")
 
 
+def _steady(api: Api, ask: JsonObject, rows: tuple[str, ...]) -> bool:
+    """Whether a request keeps its order when asked thrice in a row; a server that wavers breaks ORDER-1, not this."""
+    return all(api.rows(ask) == rows for _ in range(3))
+
+
 @promise("MATCH-5", needs=("rows",), pointer="components.schemas.DirectiveDetails.matched_on")
 def matched_on_is_true(api: Api) -> None:
     """`matched_on` is a non-empty subset of `trigger_entities` and, under `entities`, of what was sent."""

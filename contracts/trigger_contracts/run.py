@@ -52,6 +52,7 @@ class Run:
         self.memory: dict[str, Any] = {}
         self.remarks: list[str] = []
         self.lock = threading.RLock()
+        self.target.on_limited = self._limited
         self._prints = _fingerprints(options.probes)
 
     def identify(self, answer: Answer) -> tuple[str, ...]:
@@ -65,6 +66,10 @@ class Run:
             likely = None if row.id in ids else self._prints.get(_fingerprint(row))
             found.append(likely if likely and likely not in present else row.id)
         return tuple(found)
+
+    def _limited(self, exchange: Exchange) -> None:
+        with self.lock:
+            self.watch(exchange)
 
     def remark(self, text: str) -> None:
         """Something a reader should know that is no verdict; said once."""

@@ -51,6 +51,7 @@ class Target:
         self.rate_limited = 0
         self.waited = 0.0
         self.style = "x-api-key"
+        self.on_limited: Callable[[Exchange], None] = lambda _: None
         self._wire = Wire(options)
         self._note = note
         self._sleep = sleep
@@ -76,8 +77,9 @@ class Target:
         """Send within the manners; a 429 is waited out when `patient`, and given back when it stays."""
         while True:
             exchange = self._once(request, fresh=fresh, patient=patient)
-            if exchange.status != 429 or not patient:
+            if not over_the_limit(exchange) or not patient:
                 return exchange
+            self.on_limited(exchange)
             with self._lock:
                 self.rate_limited += 1
             wait = _wanted_wait(cast("Reply", exchange.reply))
@@ -167,6 +169,15 @@ class Target:
 def json_headers(*extra: tuple[str, str]) -> tuple[tuple[str, str], ...]:
     """The headers of an ordinary request."""
     return (("User-Agent", USER_AGENT), ("Accept", JSON), ("Content-Type", JSON), *extra)
+
+
+def over_the_limit(exchange: Exchange) -> bool:
+    """Whether this is a refusal for asking too often, in the status that says so or in another."""
+    reply = exchange.reply
+    if reply is None or reply.status == 429 or reply.status < 400:
+        return reply is not None and reply.status == 429
+    spent = _whole(reply.header("RateLimit-Remaining")) == 0 or reply.header("Retry-After") is not None
+    return exchange.code == "rate_limited" or (reply.status in (402, 403, 420, 503, 509) and spent)
 
 
 def _wanted_wait(reply: Reply) -> float:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 from trigger_contracts.exchange import Answer, Exchange, JsonObject, Kind, RowView, is_number
+from trigger_contracts.target import over_the_limit
 
 if TYPE_CHECKING:
     from trigger_contracts.run import Run
@@ -57,6 +58,9 @@ class Watch:
             self.seen[promise] = self.seen.get(promise, 0) + 1
 
     def _said(self, exchange: Exchange) -> Said:
+        if over_the_limit(exchange) and exchange.status != 429:
+            yield "RATE-2", f"over the limit the answer is {exchange.status}; expected 429"
+            return
         yield from _status(exchange)
         if exchange.reply is None:
             return
