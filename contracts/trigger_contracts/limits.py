@@ -107,7 +107,7 @@ def _exhaust(api: Api) -> Exhaustion:
 
 
 @promise("RATE-2", needs=("limit",), pointer=_POINTER)
-def over_the_limit(api: Api) -> None:
+def beyond_the_limit(api: Api) -> None:
     """Over the limit comes a 429 and no other status: `rate_limited`, `RateLimit-*`, one `Retry-After` of
     whole seconds; after that wait a request passes.
     """

@@ -234,7 +234,7 @@ def entities_unite(api: Api) -> None:
             other = {**ask, "entities": again}
             exchange = api.call(other)
             got = api.run.identify(api.read(exchange))
-            if got != first and all(api.rows(ask) == first and api.rows(other) == got for _ in range(2)):
+            if got != first and _steady(api, ask, first) and _steady(api, other, got):
                 how = "other rows" if set(got) != set(first) else "another order"
                 raise Broken(f"the same entities, rearranged or repeated, bring {how}", exchange)
 
