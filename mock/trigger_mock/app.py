@@ -10,15 +10,15 @@ from collections import defaultdict
 from collections.abc import Callable
 
 import orjson
-from flask import Flask, Response, g, request
+from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
 from trigger_contracts.document import ENDPOINT
 from trigger_fixtures import Corpus, Row, default
 from trigger_mock import latency
 from trigger_mock.credentials import Keyring
-from trigger_mock.endpoint import Endpoint
-from trigger_mock.limits import Counters, Limiter, counters
+from trigger_mock.endpoint import QUOTA, Answer, Endpoint
+from trigger_mock.limits import Counters, Limiter, Quota, counters
 from trigger_mock.recall import Memories
 from trigger_mock.refusals import RateLimited, Refusal, envelope
 from trigger_mock.request_id import generated, signature
@@ -80,10 +80,12 @@ def create_app(
 
     @app.after_request
     def sign(response: Response) -> Response:
-        headers = response.headers
-        headers["X-Request-Id"] = signature(request.environ.get("HTTP_X_REQUEST_ID", ""), request_ids)
-        if quota := g.get("quota"):
-            headers.extend(quota.headers)
+        environ, add = request.environ, response.headers.add
+        add("X-Request-Id", signature(environ.get("HTTP_X_REQUEST_ID", ""), request_ids))
+        quota: Quota | None = environ.get(QUOTA)
+        if quota is not None:
+            for name, value in quota.headers:
+                add(name, value)
         return response
 
     return app
@@ -125,6 +127,6 @@ def _failed(error: Exception) -> Response:
 
 
 def _json(status: int, body: object, headers: object) -> Response:
-    response = Response(orjson.dumps(body), status, mimetype="application/json")
+    response = Answer(orjson.dumps(body), status, content_type="application/json")
     response.headers.extend(headers)  # type: ignore[arg-type]
     return response

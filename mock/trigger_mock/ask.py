@@ -30,8 +30,8 @@ LONGEST_TASK = 2000
 MOST_ENTRIES = 1000
 _BOTH: frozenset[str] = frozenset({"lesson", "procedure"})
 _JSON = re.compile(r"\s*application/(?:[^;,\s/]+\+)?json\s*(?:;|$)", re.IGNORECASE)
-#: Bodies that orjson may read with loss: numbers with a fraction or exponent, or longer than 64 bits.
-_ROUNDED = re.compile(rb"[:\[,\s-][0-9]+[.eE]|[0-9]{19}")
+#: Integers from here on are kept by their text.
+_LONG = 10**18
 
 
 class ActionContext(BaseModel):
@@ -103,13 +103,14 @@ def decode(raw: bytes, content_type: str | None) -> Any:
         raise InvalidFields([{"type": "missing", "loc": ["body"], "msg": "Field required", "input": None}])
     if content_type is None or not _JSON.match(content_type):
         raise InvalidFields([_not_an_object(raw.decode(errors="replace"))])
-    if not _ROUNDED.search(raw):
-        try:
-            return orjson.loads(raw)
-        except orjson.JSONDecodeError:
-            # The standard parser reads NaN, a BOM, UTF-16 and lone surrogates too, and words refusals as
-            # FastAPI does.
-            pass
+    try:
+        value = orjson.loads(raw)
+        if not _is_rounded(value):
+            return value
+    except orjson.JSONDecodeError:
+        # The standard parser reads NaN, a BOM, UTF-16 and lone surrogates too, and words refusals as
+        # FastAPI does.
+        pass
     try:
         return json.loads(raw, parse_float=Number, parse_int=integer, parse_constant=Number)
     except json.JSONDecodeError as error:
@@ -124,6 +125,22 @@ def decode(raw: bytes, content_type: str | None) -> Any:
         )  # Counts its depth by itself, up to 1,024, however deep the caller's own stack is.
     except orjson.JSONDecodeError:
         raise _malformed(0, "Nested too deeply") from None
+
+
+def _is_rounded(value: Any) -> bool:
+    """Whether a number of the body may have lost its text: one with a fraction or exponent, or beyond 64
+    bits.
+    """
+    values = [value]
+    for each in values:  # grows as it is read, in place of recursion
+        kind = type(each)
+        if kind is dict:
+            values.extend(each.values())
+        elif kind is list:
+            values.extend(each)
+        elif kind is float or (kind is int and not -_LONG < each < _LONG):
+            return True
+    return False
 
 
 def validate(body: Any) -> Ask:

@@ -6,18 +6,22 @@ Exit 0: served until told to stop, or fixtures checked; 1: `--check` found mista
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import io
 import json
 import logging
+import os
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Generator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from trigger_contracts.document import ENDPOINT
-from trigger_fixtures import DIRECTIVES, Corpus, FixtureErrors, Rate, default, load
+from trigger_fixtures import DEFAULT, DIRECTIVES, Corpus, FixtureErrors, Rate, default, load
 from trigger_fixtures.notations import rate
 from trigger_mock.limits import UNLIMITED, Overrides
 from trigger_mock.settings import MEBIBYTE, Settings
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
 PREFIX = "TRIGGER_MOCK"
 #: In place of a path: the set that ships with the kit, for overlaying it.
 SHIPPED = "default"
+_PORT_ERRORS = (errno.EADDRINUSE, errno.EACCES)
 
 
 class _Limit(click.ParamType[Rate | str]):
@@ -180,7 +185,7 @@ def _settings(options: dict[str, Any]) -> Settings:
 
 
 def _load(paths: tuple[str, ...]) -> Corpus:
-    return load(*paths) if paths else default()
+    return load(*(DEFAULT if path == SHIPPED else path for path in paths)) if paths else default()
 
 
 def _corpus(paths: tuple[str, ...], *, exit_code: int) -> Corpus:
@@ -194,50 +199,66 @@ def _corpus(paths: tuple[str, ...], *, exit_code: int) -> Corpus:
 
 
 def _serve(corpus: Corpus, settings: Settings, options: dict[str, Any]) -> None:
+    several = options["workers"] > 1
+    if several and options["server"] == "waitress":
+        raise click.UsageError("waitress serves in one process; leave --server out, or take --server granian")
+    if several or options["server"] == "granian":
+        _serve_on_granian(corpus, settings, options)
+    else:
+        _serve_on_waitress(corpus, settings, options)
+
+
+def _serve_on_waitress(corpus: Corpus, settings: Settings, options: dict[str, Any]) -> None:
     from trigger_mock import server
 
-    host, port = options["host"], options["port"]
-    fast = options["workers"] > 1 or options["server"] == "granian"
-    if options["workers"] > 1 and options["server"] == "waitress":
-        raise click.UsageError("waitress serves in one process; leave --server out, or take --server granian")
-    try:
-        if fast:
-            _serve_on_granian(corpus, settings, options)
-        else:
-            listening = server.bind(host, port)
-            application = _application(corpus, settings)
-            _announce(server.url_of(listening), corpus, options["fixtures"])
-            server.serve(application, listening, body_limit=settings.body_limit)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        _give_up(f"cannot listen on {host}:{port}: {reason}. Choose another --port; 0 takes a free one")
+    with _listening(options):
+        listening = server.bind(options["host"], options["port"])
+    with listening:
+        application = _application(corpus, settings)
+        _announce(server.url_of(listening), corpus, options["fixtures"])
+        server.serve(application, listening, body_limit=settings.body_limit)
 
 
 def _serve_on_granian(corpus: Corpus, settings: Settings, options: dict[str, Any]) -> None:
     from trigger_mock import server, workers
 
-    host, port = workers.free_port(options["host"], options["port"])
+    with _listening(options):
+        host, port = workers.free_port(options["host"], options["port"])
+    _application(corpus, settings)  # what a worker could not do either is said here, once
     if options["workers"] > 1 and settings.storage == "memory://":
         click.echo(
             "note: each worker counts requests by itself; --storage redis://… makes them share a limit",
             err=True,
         )
-    ready = partial(_announce, server.url(host, port), corpus, options["fixtures"])
-    make = partial(_application_in_worker, options["fixtures"], settings, options["log_level"])
-    _application(corpus, settings)  # what a worker could not do either is said here, once
     try:
         workers.serve(
-            make,
+            partial(_application_in_worker, options["fixtures"], settings, options["log_level"]),
             host,
             port,
             workers=options["workers"],
             body_limit=settings.body_limit,
-            ready=ready,
+            ready=partial(_announce, server.url(host, port), corpus, options["fixtures"]),
         )
     except ImportError:
         _give_up(
             "several workers and granian need an extra; install it with: pip install 'trigger-kit[fast]'"
         )
+
+
+@contextlib.contextmanager
+def _listening(options: dict[str, Any]) -> Generator[None]:
+    """Say in one line why an address cannot be had."""
+    host, port = options["host"], options["port"]
+    try:
+        yield
+    except UnicodeError:
+        _give_up(f"cannot listen on {host}:{port}: this is no host name")
+    except OSError as error:
+        advice = "; choose another --port, 0 takes a free one" if error.errno in _PORT_ERRORS else ""
+        # Python adds the address to some reasons; it is said already. Those of a name look-up are negative.
+        known = error.errno is not None and error.errno > 0
+        reason = os.strerror(error.errno) if known else error.strerror or error
+        _give_up(f"cannot listen on {host}:{port}: {reason}{advice}")
 
 
 def _application(corpus: Corpus, settings: Settings) -> Flask:
@@ -258,6 +279,9 @@ def _application_in_worker(paths: tuple[str, ...], settings: Settings, log_level
 
 
 def _announce(url: str, corpus: Corpus, paths: tuple[str, ...]) -> None:
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that knows no such letters shows their escapes, which JSON reads as well.
+        sys.stdout.reconfigure(errors="backslashreplace")
     keys = "; ".join(
         f"{organisation.name} {', '.join(key.key for key in organisation.keys)}"
         for organisation in corpus.organisations.values()

@@ -10,8 +10,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from flask import Response, g, request
+from flask import Response, request
+from werkzeug.datastructures import Headers
 
 from trigger_mock import answer, hints
 from trigger_mock.ask import Ask, parse
@@ -21,7 +23,23 @@ from trigger_mock.latency import Latency
 from trigger_mock.limits import Limiter
 from trigger_mock.recall import Memories
 
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
+
 log = logging.getLogger("trigger_mock")
+
+#: Where the request's environment holds what the rate headers of its answer say, once its key was counted.
+QUOTA = "trigger_mock.quota"
+
+
+class Answer(Response):
+    """A response whose headers stand as they were set: none of ours is a redirect or has no body, so
+    nothing is to be mended.
+    """
+
+    def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:  # noqa: ARG002 - nothing depends on the request
+        """The headers, in place of a corrected copy of them."""
+        return self.headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +54,20 @@ class Endpoint:
 
     def trigger(self) -> Response:
         """Answer one call. Raises a `Refusal` at the first step that declines."""
-        headers = request.environ
+        environ = request.environ
         raw = request.get_data(
             cache=False
         )  # 413; read to its end, so that no byte of it is taken for the next request
-        authorization = headers.get("HTTP_AUTHORIZATION")
+        authorization = environ.get("HTTP_AUTHORIZATION")
         if uses_token_scheme(authorization):
             log.info(
                 "Authorization: Token is not part of the contract; send Authorization: Bearer, or x-api-key"
             )
-        caller = self.keyring.caller(headers.get("HTTP_X_API_KEY"), authorization)  # 401
-        g.quota, refused = self.limiter.spend(caller)
+        caller = self.keyring.caller(environ.get("HTTP_X_API_KEY"), authorization)  # 401
+        environ[QUOTA], refused = self.limiter.spend(caller)
         if refused:
             raise refused  # 429
-        ask, body = parse(raw, headers.get("CONTENT_TYPE"))  # 422
+        ask, body = parse(raw, environ.get("CONTENT_TYPE"))  # 422
         fired = fired_by(ask)
         for hint in hints.unread(body):
             log.info(hint)
@@ -63,7 +81,7 @@ class Endpoint:
             content = answer.composed(hits, ask.task, seconds)
         if seconds:
             self.sleep(seconds)
-        return Response(content, mimetype="application/json")
+        return Answer(content, content_type="application/json")
 
 
 def fired_by(ask: Ask) -> frozenset[str]:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -51,26 +50,34 @@ def judge(task: str | None, hits: Sequence[Hit]) -> list[Verdict]:
     if task is None or not task.strip():
         return [Verdict(True, 1.0, "no task was given, so nothing recalled is dropped")] * len(hits)
     wanted = terms(task)
-    vocabularies = [_vocabulary(hit.row) for hit in hits]
-    spread = Counter(term for vocabulary in vocabularies for term in vocabulary & wanted)
+    shared = [_vocabulary(hit.row) & wanted for hit in hits]
+    spread: dict[str, int] = {}
+    for each in shared:
+        for term in each:
+            spread[term] = spread.get(term, 0) + 1
     weights = {term: math.log(1 + len(hits) / holders) for term, holders in spread.items()}
     return [
-        _pinned(hit.row, task) or _scored(vocabulary & wanted, weights)
-        for hit, vocabulary in zip(hits, vocabularies, strict=True)
+        (_pinned(hit.row, task) if hit.row.gate else None) or _scored(each, weights)
+        for hit, each in zip(hits, shared, strict=True)
     ]
 
 
 @lru_cache(maxsize=1024)
 def terms(text: str) -> frozenset[str]:
     """The terms of a text that say something."""
+    return frozenset().union(*map(_terms_of_word, _WORD.findall(text)))
+
+
+@lru_cache(maxsize=16384)
+def _terms_of_word(word: str) -> frozenset[str]:
+    # Tasks differ, their words recur.
     found: set[str] = set()
-    for word in _WORD.findall(text):
-        for part in _HUMP.split(word):
-            folded = part.casefold()
-            if _UNSPACED.fullmatch(folded) and len(folded) > 2:
-                found.update(folded[at : at + 2] for at in range(len(folded) - 1))
-            else:
-                found.add(_singular(folded))
+    for part in _HUMP.split(word):
+        folded = part.casefold()
+        if _UNSPACED.fullmatch(folded) and len(folded) > 2:
+            found.update(folded[at : at + 2] for at in range(len(folded) - 1))
+        else:
+            found.add(_singular(folded))
     return frozenset(found - _STOP_WORDS)
 
 
@@ -106,7 +113,7 @@ def _pinned(row: Row, task: str) -> Verdict | None:
 def _scored(shared: frozenset[str], weights: dict[str, float]) -> Verdict:
     # Summed in a fixed order: a float sum depends on it in the last digit, and a set has none.
     ordered = sorted(shared, key=lambda term: (-weights[term], term))
-    weight = sum(weights[term] for term in ordered)
+    weight = sum(map(weights.__getitem__, ordered))
     confidence = round(weight / (weight + 1), 4)
     if confidence < THRESHOLD:
         return Verdict(False, confidence, "shares no telling term with the task")

@@ -15,7 +15,7 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from trigger_fixtures import DIRECTIVES, Row
 
@@ -107,30 +107,33 @@ class Memories:
             else:
                 candidates.update(posting.smallest(scope) if isinstance(posting, _Hot) else posting)
         ranked: list[tuple[int, int, int, Hit]] = []
+        rows, admits = self._rows, scope.admits
         for number in candidates:
-            row = self._rows[number]
-            if row.type in types and scope.admits(row):
+            row = rows[number]
+            if admits(row) and row.type in types:
                 matched = tuple([entity for entity in row.trigger_entities if entity in fired])
                 ranked.append((-len(matched), -max(map(len, matched)), number, Hit(row, matched)))
         ranked.sort()
         return [hit for _, _, _, hit in ranked]
 
     def _index(self) -> dict[str, Numbers | _Hot]:
-        carriers: dict[str, int | list[int]] = {}
+        # One dictionary from start to end: of a large store a second one would be a tenth of its memory.
+        index: dict[str, Any] = {}
         for number, row in enumerate(self._rows):
             for entity in row.trigger_entities:
-                known = carriers.setdefault(entity, number)
+                known = index.setdefault(entity, number)
                 if known is number:
                     continue
-                if isinstance(known, list):
+                if type(known) is list:
                     known.append(number)
                 else:
-                    carriers[entity] = [known, number]
-        return {entity: self._posting(numbers) for entity, numbers in carriers.items()}
+                    index[entity] = [known, number]
+        for entity, numbers in index.items():
+            if type(numbers) is list:
+                index[entity] = self._posting(numbers)  # a value in place of another: the iteration stands
+        return index
 
-    def _posting(self, numbers: int | list[int]) -> Numbers | _Hot:
-        if isinstance(numbers, int):
-            return numbers
+    def _posting(self, numbers: list[int]) -> array[int] | _Hot:
         every = array("I", numbers)
         if len(numbers) <= HOT:
             return every

@@ -1,8 +1,8 @@
 """Serving the application on a real port, in this process, with waitress.
 
-waitress is pure Python, and its event loop holds half-open clients so that they cost no thread. What is added here: a SIGTERM lets
-every reply in flight out, and `trigger_mock.wire` says how a connection is read and closed. `trigger_mock.workers` serves on
-granian instead, where several processes share the port.
+waitress is pure Python, and its event loop holds half-open clients so that they cost no thread. What is added
+here: a SIGTERM lets every reply in flight out, and `trigger_mock.wire` says how a connection is read and
+closed. `trigger_mock.workers` serves on granian instead, where several processes share the port.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from waitress import wasyncore
-from waitress.server import TcpWSGIServer, create_server
+from waitress.server import create_server
 
 from trigger_mock.wire import Channel
 
@@ -29,7 +29,7 @@ THREADS = 64
 CONNECTIONS = 1000
 #: Seconds that replies in flight may take after a SIGTERM; a little more than the longest simulated latency.
 GRACE = 65.0
-#: A second signal sooner than this is the same wish, sent by a terminal and a wrapper at once; later, it means now.
+#: A second signal sooner than this is the same wish, sent by a terminal and a wrapper; later, it means now.
 PATIENCE = 1.0
 #: Bytes beyond which even reading a body to its end, in order to refuse it politely, is too much.
 UNREADABLE = 256 * 2**20
@@ -59,22 +59,23 @@ class WaitressServer:
     def __init__(self, application: WSGIApplication, listening: socket.socket, *, body_limit: int) -> None:
         self._stopping = threading.Event()
         self._grace = GRACE
-        self._server: TcpWSGIServer = create_server(
+        server: Any = create_server(
             application,
             sockets=[listening],
             threads=THREADS,
             connection_limit=CONNECTIONS,
-            inbuf_overflow=body_limit,  # From here on a body is not kept: the application refuses it by its length.
+            inbuf_overflow=body_limit,  # From here on a body is not kept: its length alone refuses it.
             max_request_body_size=max(UNREADABLE, 2 * body_limit),
             asyncore_use_poll=True,
             clear_untrusted_proxy_headers=False,
             log_socket_errors=False,
             ident=None,
         )
-        self._server.channel_class = Channel
+        server.channel_class = Channel
+        self._server = server
 
     def stop(self, *, now: bool = False) -> None:
-        """Take no more connections, finish the replies in flight (unless it must be now), and let `run` return."""
+        """Take no more connections, finish the replies in flight (unless `now`), and let `run` return."""
         if now:
             self._grace = 0.0
         self._stopping.set()
@@ -85,14 +86,14 @@ class WaitressServer:
         """Serve until stopped."""
         while not self._stopping.is_set():
             self._turn(1.0)
-        # What clients sent before we were stopped is still taken: once for those who wait to be accepted, once for what they said.
+        # What clients sent before we were stopped is still taken: one turn accepts them, one reads them.
         for _ in range(2):
             self._turn(0.0)
         wasyncore.dispatcher.close(self._server)
         began = time.monotonic()
         while time.monotonic() < began + self._grace and self._finishing():
             self._turn(0.05)
-        self._server.task_dispatcher.shutdown(timeout=min(self._grace, 1.0))
+        self._server.task_dispatcher.shutdown(timeout=1)
         wasyncore.close_all(self._server._map)  # noqa: SLF001 - waitress closes its own map in the same way
 
     def _turn(self, timeout: float) -> None:
@@ -122,7 +123,7 @@ def serve(application: WSGIApplication, listening: socket.socket, *, body_limit:
 @contextlib.contextmanager
 def serving(
     application: WSGIApplication, host: str = "127.0.0.1", port: int = 0, *, body_limit: int = UNREADABLE
-) -> Iterator[str]:
+) -> Generator[str]:
     """Serve in a thread of this process for as long as the context lasts; gives the base URL."""
     listening = bind(host, port)
     server = WaitressServer(application, listening, body_limit=body_limit)

@@ -1,8 +1,10 @@
 """How one connection of waitress is read, refused and closed.
 
-What it adds to waitress: a request that is no HTTP is refused in the endpoint's envelope, a request that breaks off is refused too,
-a body past the limit is read to its end and not kept, and a connection that closes lets the client read its last reply first. Knows
-nothing of the endpoint.
+What it adds to waitress: a request that is no HTTP is refused in the endpoint's envelope, a request that
+breaks off is refused too, a body past the limit is read to its end and not kept, and a connection that closes
+lets the client read its last reply first. Knows nothing of the endpoint.
+
+Attributes declared as `Any` are waitress's own, where its published types miss or misname them.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
+from typing import Any
 
 import orjson
 from waitress.buffers import OverflowableBuffer
@@ -49,14 +52,22 @@ class _Body(OverflowableBuffer):
     def __len__(self) -> int:
         return self._received
 
-    def append(self, data: bytes) -> None:
+    def append(self, s: bytes) -> None:
+        """Take a piece."""
         if self._received <= self._limit:
-            super().append(data)
-        self._received += len(data)
+            super().append(s)
+        self._received += len(s)
 
 
 class _Parser(HTTPRequestParser):
+    """One request as it arrives."""
+
+    adj: Any
+    body_rcv: Any
+    error: Any
+
     def parse_header(self, header_plus: bytes) -> None:
+        """Read what comes before the body."""
         try:
             super().parse_header(header_plus)
         except ValueError:  # a Content-Length of 5,000 digits; an IPv6 host without its bracket
@@ -65,7 +76,8 @@ class _Parser(HTTPRequestParser):
             self.body_rcv.buf = _Body(self.adj.inbuf_overflow)
 
     def received(self, data: bytes) -> int:
-        consumed: int = super().received(data)
+        """Take a piece; how many bytes of it belong to this request."""
+        consumed = super().received(data)
         body = self.body_rcv
         if (
             isinstance(body, ChunkedReceiver)
@@ -83,7 +95,11 @@ class _Parser(HTTPRequestParser):
 class _Refusal(ErrorTask):
     """The answer to what cannot be read as HTTP, or to a fault beyond the application."""
 
+    request: Any
+    response_headers: Any
+
     def execute(self) -> None:
+        """Write it."""
         # A transfer coding that is not spoken here is the client's fault, not one of ours.
         status = 400 if self.request.error.code == 501 else self.request.error.code
         body = orjson.dumps(
@@ -104,6 +120,13 @@ class Channel(HTTPChannel):
 
     parser_class = _Parser
     error_task_class = _Refusal
+    request: Any
+    requests: Any
+    requests_lock: Any
+    server: Any
+    socket: Any
+    _flush_exception: Any
+    _flush_some_if_lockable: Any
     _lingers_until: float | None = None
 
     @property
@@ -119,14 +142,17 @@ class Channel(HTTPChannel):
             self.will_close = True
 
     def readable(self) -> bool:
+        """Whether to read: while a reply is on its way, only what is thrown away."""
         return self._lingers_until is not None or super().readable()
 
     def writable(self) -> bool:
+        """Whether there is something to write, or to close."""
         if self._lingers_until is not None:
             return time.monotonic() > self._lingers_until
         return bool(super().writable())
 
     def handle_read(self) -> None:
+        """Take what has arrived."""
         try:
             data = self.socket.recv(self.adj.recv_bytes)
         except BlockingIOError:
@@ -141,6 +167,7 @@ class Channel(HTTPChannel):
             self._sent_all()
 
     def handle_write(self) -> None:
+        """Send what waits; once the last reply is out, close in two steps."""
         if self._lingers_until is not None:
             self.handle_close()
         elif self.close_when_flushed and not self.will_close:
@@ -162,7 +189,7 @@ class Channel(HTTPChannel):
         self.handle_close()
 
     def _linger(self) -> None:
-        """Close our half and read on for a while: closing with bytes unread would destroy the reply on its way."""
+        """Close our half and read on for a while: closing with bytes unread destroys a reply on its way."""
         self.close_when_flushed = False
         self._lingers_until = time.monotonic() + LINGER
         with contextlib.suppress(OSError):

@@ -1,7 +1,10 @@
-"""Serving the application on granian: faster, and in several processes that share a port. An extra, `trigger-kit[fast]`.
+"""Serving the application on granian: faster, and in several processes that share a port. An extra, `[fast]`.
 
-granian hands the body of a request to the application as it arrives. What is added here: the body is read to its end before the
-application is asked, so that no byte of it is taken for the next request and no reply is destroyed on its way. What granian refuses by itself (what is no HTTP) it answers with an empty 400; that cannot be changed from here.
+granian hands the body of a request to the application as it arrives. What is added here: the body is read to
+its end before the application is asked, so that no byte of it is taken for the next request and no reply is
+destroyed on its way; and a worker that is told to stop does, whatever its clients leave unfinished. What
+cannot be changed from here: what is no HTTP is answered by granian itself, with an empty 400, and a client
+that closes its half before the reply came may get none.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -52,7 +55,7 @@ def serve(
         interface=Interfaces.WSGI,
         workers=workers,
         workers_kill_timeout=int(GRACE),
-        # A client that never finishes its body holds a thread of granian's; there must be more of them than of those.
+        # A client that never finishes its body holds a thread; there must be more of them than of those.
         blocking_threads=2 * THREADS,
         backpressure=8 * THREADS,
         websockets=False,
@@ -75,7 +78,7 @@ def _application(make: Callable[[], WSGIApplication], body_limit: int) -> WSGIAp
 
 
 class _Worker:
-    """The application within one process of granian's. Made in the main thread, before granian sets its signal handlers."""
+    """The application in one process of granian's. Made in the main thread, before granian takes signals."""
 
     def __init__(self, application: WSGIApplication, body_limit: int) -> None:
         self._application = application
@@ -83,8 +86,8 @@ class _Worker:
         self._lock = threading.Lock()
         self._answering = 0
         self._last_answer = 0.0
-        # A terminal sends its SIGINT to every process of ours, and granian's workers hang when a second signal follows the first.
-        # They are told to stop by their parent's SIGTERM alone.
+        # A terminal sends its SIGINT to every process of ours, and a worker may hang when a second
+        # signal follows the first. It is told to stop by its parent's SIGTERM alone.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         told, tell = socket.socketpair()
         tell.setblocking(False)
@@ -92,7 +95,7 @@ class _Worker:
         threading.Thread(target=self._leave, args=(told, os.getppid()), daemon=True).start()
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Answer as the application does, with the whole body at hand; close when there was more than can be read."""
+        """Answer as the application does, with the whole body at hand; close if too long."""
         kept, received, whole = _read(environ, self._body_limit)
         environ["wsgi.input"] = BytesIO(kept)
         environ["CONTENT_LENGTH"] = str(received)
@@ -103,7 +106,7 @@ class _Worker:
         return [content]
 
     @contextlib.contextmanager
-    def _in_flight(self) -> Iterator[None]:
+    def _in_flight(self) -> Generator[None]:
         with self._lock:
             self._answering += 1
         try:
@@ -134,7 +137,7 @@ def _answer(
     started: list[Any] = []
 
     def start_response(
-        status: str, headers: list[tuple[str, str]], exc_info: Any = None
+        status: str, headers: list[tuple[str, str]], _exc_info: Any = None
     ) -> Callable[[bytes], object]:
         started[:] = status, headers
         return written.append
@@ -150,7 +153,7 @@ def _answer(
 
 
 def _read(environ: WSGIEnvironment, body_limit: int) -> tuple[bytes, int, bool]:
-    """Read the body: what of it is kept (no more than the application would accept), its length, and whether that is all of it."""
+    """Read the body: what is kept of it (all that the application would take), its length, did it end."""
     announced = int(environ.get("CONTENT_LENGTH") or -1)
     if announced > UNREADABLE:
         return b"", announced, False

@@ -30,7 +30,9 @@ def keys(name: str) -> tuple[ApiKey, ...]:
 
 
 def row(number: int, drawn: int) -> Row:
-    """The row that one drawn integer stands for: a digit a field, so that a store costs Hypothesis one draw a row."""
+    """The row that one drawn integer stands for: a digit a field, so that a store costs Hypothesis one
+    draw a row.
+    """
 
     def pick(choices: Sequence[Any]) -> Any:
         nonlocal drawn
@@ -67,7 +69,9 @@ def row(number: int, drawn: int) -> Row:
 
 @st.composite
 def corpora(draw: st.DrawFn) -> Corpus:
-    """A store of two organisations; sometimes one entity is on so many rows that the index lists it by axis."""
+    """A store of two organisations; sometimes one entity is on so many rows that the index lists it by
+    axis.
+    """
     made = [
         row(number, drawn) for number, drawn in enumerate(draw(st.lists(st.integers(0, 2**30), max_size=25)))
     ]

@@ -13,8 +13,8 @@ from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
-
 from tests.mock.conftest import KEY, PATH
+
 from trigger_contracts.validation import request_violations
 from trigger_mock.ask import MOST_ENTRIES, decode, require_signal_and_scope, validate
 from trigger_mock.numbers import Number
@@ -115,7 +115,9 @@ def test_field_failures_read_as_fastapi_writes_them(
     assert ours.get_json()["detail"] == expected
 
 
-@pytest.mark.parametrize("raw", [b"", b"{bad", b'{"a":', b"nul", b"{} {}", b"[1,]", b"\t", b'{"a": "\x01"}', b'"'])
+@pytest.mark.parametrize(
+    "raw", [b"", b"{bad", b'{"a":', b"nul", b"{} {}", b"[1,]", b"\t", b'{"a": "\x01"}', b'"']
+)
 def test_malformed_json_reads_as_fastapi_writes_it(
     client: FlaskClient, fastapi: Callable[[bytes], Any], raw: bytes
 ) -> None:

@@ -1,4 +1,6 @@
-"""No request ever shows a row outside its organisation or its scope, and every row inside comes back, in order."""
+"""No request ever shows a row outside its organisation or its scope, and every row inside comes back, in
+order.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,8 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-
 from tests.mock.stores import ORGANISATIONS, asks, corpora, expected
+
 from trigger_fixtures import Corpus
 from trigger_mock import Settings, create_app
 from trigger_mock.limits import Overrides

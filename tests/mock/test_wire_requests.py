@@ -1,13 +1,13 @@
-"""What arrives on a socket is answered: in the contract's shapes, and with the connection fit for the next request."""
+"""What arrives on a socket is answered, in the contract's shapes, and so is what comes next on it."""
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 from collections.abc import Iterator
 
 import pytest
-
 from tests.mock.processes import FIXTURES, Running, running, write
 from tests.mock.raw import PATH, Reply, chunked, connected, exchange, request
 
@@ -62,7 +62,10 @@ REQUESTS = {
     "20 MB in chunks": (chunked(*[LARGE[i : i + 65_536] for i in range(0, len(LARGE), 65_536)]), 413),
     "one chunked byte over the limit": (chunked(BODY, b" " * (MEBIBYTE + 1 - len(BODY))), 413),
     "three chunks": (chunked(BODY[:5], BODY[5:9], BODY[9:]), 200),
-    "extensions and a trailer": (chunked(BODY[:7], BODY[7:], extension=b";a=b", trailer=b"X-Late: 1\r\n"), 200),
+    "extensions and a trailer": (
+        chunked(BODY[:7], BODY[7:], extension=b";a=b", trailer=b"X-Late: 1\r\n"),
+        200,
+    ),
     "a chunk a byte": (chunked(*[bytes([byte]) for byte in BODY]), 200),
     "no body": (request(length=False), 422),
     "an empty body": (request(), 422),
@@ -77,19 +80,34 @@ REQUESTS = {
     "a number of 10,000 digits": (request(deep(1).replace(b"[]", b"9" * 10_000)), 200),
     "10,000 digits for a string": (request(b'{"user_id": ' + b"9" * 10_000 + b', "entities": ["x"]}'), 422),
     "NaN for a string": (request(b'{"user_id": NaN, "entities": ["x"]}'), 422),
-    "NaN and infinities in args": (request(deep(1).replace(b"[]", b"[NaN, Infinity, -Infinity, 1e999]")), 200),
+    "NaN and infinities in args": (
+        request(deep(1).replace(b"[]", b"[NaN, Infinity, -Infinity, 1e999]")),
+        200,
+    ),
     "NUL": (request(b'{"user_id": "\\u0000", "entities": ["a\\u0000b"], "task": "\\u0000"}'), 200),
     "a raw NUL": (request(b'{"user_id": "\x00", "entities": ["x"]}'), 422),
-    "keys given twice": (request(b'{"user_id": 1, "user_id": "user-123", "entities": ["x"], "entities": ["y"]}'), 200),
+    "keys given twice": (
+        request(b'{"user_id": 1, "user_id": "user-123", "entities": ["x"], "entities": ["y"]}'),
+        200,
+    ),
     "surrogate in user_id": (request(b'{"user_id": "\\ud800", "entities": ["x"]}'), (200, 422)),
     "surrogate in mode": (request(b'{"user_id": "u", "entities": ["x"], "mode": "\\ud800"}'), 422),
     "surrogate in include": (request(b'{"user_id": "u", "entities": ["x"], "include": ["\\udfff"]}'), 422),
     "surrogate in task": (request(b'{"user_id": "u", "entities": ["x"], "task": "\\ud800 x"}'), (200, 422)),
     "surrogate in an entity": (request(b'{"user_id": "u", "entities": ["\\ud800"]}'), (200, 422)),
     "surrogate in a group": (request(b'{"group_ids": ["\\ud800"], "entities": ["x"]}'), (200, 422)),
-    "surrogate in args": (request(b'{"user_id": "u", "action": {"args": {"\\ud800": "\\udc00"}}}'), (200, 422)),
-    "surrogate in output": (request(b'{"user_id": "u", "action": {"tool": "\\ud800", "output": "\\ud800"}}'), (200, 422)),
-    "surrogate in an unknown field": (request(b'{"user_id": "u", "entities": ["x"], "\\ud800": 1}'), (200, 422)),
+    "surrogate in args": (
+        request(b'{"user_id": "u", "action": {"args": {"\\ud800": "\\udc00"}}}'),
+        (200, 422),
+    ),
+    "surrogate in output": (
+        request(b'{"user_id": "u", "action": {"tool": "\\ud800", "output": "\\ud800"}}'),
+        (200, 422),
+    ),
+    "surrogate in an unknown field": (
+        request(b'{"user_id": "u", "entities": ["x"], "\\ud800": 1}'),
+        (200, 422),
+    ),
     "charset": (request(BODY, content_type="application/json; charset=utf-8"), 200),
     "media type in capitals": (request(BODY, content_type="Application/JSON"), 200),
     "charset in quotes": (request(BODY, content_type='application/json;charset="UTF-8"'), 200),
@@ -101,7 +119,10 @@ REQUESTS = {
     "two content types": (request(BODY, "Content-Type: text/plain"), (200, 422)),
     "two different keys": (request(BODY, "x-api-key: wrong"), 401),
     "a wrong key first": (request(BODY, "x-api-key: xtk_test_north", key="wrong"), 401),
-    "two authorizations": (request(BODY, "Authorization: Bearer xtk_test_north", "Authorization: Bearer x", key=None), 401),
+    "two authorizations": (
+        request(BODY, "Authorization: Bearer xtk_test_north", "Authorization: Bearer x", key=None),
+        401,
+    ),
     "keys that disagree": (request(BODY, "Authorization: Bearer xtk_test_south"), 401),
     "a header of 20 KB": (request(BODY, b"X-Long: " + b"a" * 20_000), 200),
     "a header that is not ASCII": (request(BODY, "X-Name: é".encode()), 200),
@@ -119,7 +140,7 @@ REQUESTS = {
     "TRACE": (request(BODY, line=f"TRACE {PATH} HTTP/1.1"), 405),
     "CONNECT": (request(line="CONNECT mock.test:443 HTTP/1.1"), 404),
     "GET": (request(line=f"GET {PATH} HTTP/1.1", length=False), 405),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("sent", "status"), REQUESTS.values(), ids=REQUESTS)
@@ -138,9 +159,12 @@ BROKEN = {
     "garbage": b"hello\r\n\r\n",
     "every byte": bytes(range(256)) + b"\r\n\r\n",
     "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
-    "a chunk without a size": request(b"", "Transfer-Encoding: chunked", length=False) + b"zz\r\nabc\r\n0\r\n\r\n",
-    "a chunk longer than its size": request(b"", "Transfer-Encoding: chunked", length=False) + b"3\r\nabcdef\r\n0\r\n\r\n",
-    "an unknown transfer coding": request(b"", "Transfer-Encoding: gzip, chunked", length=False) + b"3\r\nabc\r\n0\r\n\r\n",
+    "a chunk without a size": request(b"", "Transfer-Encoding: chunked", length=False)
+    + b"zz\r\nabc\r\n0\r\n\r\n",
+    "a chunk longer than its size": request(b"", "Transfer-Encoding: chunked", length=False)
+    + b"3\r\nabcdef\r\n0\r\n\r\n",
+    "an unknown transfer coding": request(b"", "Transfer-Encoding: gzip, chunked", length=False)
+    + b"3\r\nabc\r\n0\r\n\r\n",
     "two lengths": request(BODY, "Content-Length: 3"),
     "a length of 5,000 digits": request(b"", "Content-Length: " + "9" * 5_000, length=False),
     "a negative length": request(b"", "Content-Length: -1", length=False),
@@ -152,7 +176,7 @@ BROKEN = {
     "a header without a colon": request(BODY, "nonsense"),
     "a space before the colon": request(BODY, "X-Odd : a"),
     "an address without its bracket": request(BODY, line=f"POST http://[::1{PATH} HTTP/1.1"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("sent", BROKEN.values(), ids=BROKEN)
@@ -228,19 +252,17 @@ def test_an_odd_request_id_is_replaced(server: Running, sent: str) -> None:
     assert reply.header("X-Request-Id") not in (None, "", sent)
 
 
-@pytest.mark.parametrize("unfinished", [GOOD[:60], GOOD[:-5], chunked(BODY)[:-9], b""], ids=["headers", "body", "chunk", "idle"])  # fmt: skip
+@pytest.mark.parametrize(
+    "unfinished",
+    [GOOD[:60], GOOD[:-5], chunked(BODY)[:-9], b""],
+    ids=["headers", "body", "chunk", "idle"],
+)
 def test_unfinished_requests_hold_up_nobody_else(server: Running, unfinished: bytes) -> None:
-    clients = [connected(server.address) for _ in range(64)]
-    opened = [client.__enter__() for client in clients]
-    try:
-        for client in opened:
-            client.send(unfinished)
+    with contextlib.ExitStack() as clients:
+        for _ in range(64):
+            clients.enter_context(connected(server.address)).send(unfinished)
         with connected(server.address) as other:
-            other.socket.settimeout(
-                2
-            )  # twenty times what is promised, a hundredth of what it is when they do hold it up
+            # Twenty times what is promised, and a small part of what it takes when they do hold it up.
+            other.socket.settimeout(2)
             other.send(GOOD)
             assert judged(other.reply()).status == 200
-    finally:
-        for client in clients:
-            client.__exit__(None, None, None)
