@@ -38,6 +38,8 @@ def accepted(api: Api, ask: JsonObject, what: str, **how: Any) -> Exchange:
     _settle(api, exchange, what)
     if exchange.trouble:
         raise Unjudged(f"a valid request {api.why_not(exchange)}")
+    if exchange.status is not None and exchange.status < 300 and exchange.status != 200:
+        raise Unjudged(f"a valid request was answered {exchange.status} (see ERR-3)")
     if exchange.status != 200:
         raise Broken(f"{what} was answered {exchange.came()}; expected 200", exchange)
     api.saw()

@@ -28,17 +28,42 @@ class Profile:
     rounds: int  # concurrent requests of one thread
     sample: float  # share of the long enumerations
     compose: int  # compose calls that the run may spend
+    probes: int  # known rows that are asked for
 
 
 PROFILES: dict[str, Profile] = {
     "quick": Profile(
-        name="quick", repeats=60, examples=8, generated=20, threads=6, rounds=8, sample=0.5, compose=40
+        name="quick",
+        repeats=60,
+        examples=8,
+        generated=20,
+        threads=6,
+        rounds=8,
+        sample=0.34,
+        compose=70,
+        probes=20,
     ),
     "standard": Profile(
-        name="standard", repeats=200, examples=25, generated=80, threads=8, rounds=20, sample=1.0, compose=120
+        name="standard",
+        repeats=200,
+        examples=25,
+        generated=80,
+        threads=8,
+        rounds=20,
+        sample=1.0,
+        compose=140,
+        probes=40,
     ),
     "deep": Profile(
-        name="deep", repeats=600, examples=150, generated=600, threads=16, rounds=50, sample=1.0, compose=1000
+        name="deep",
+        repeats=600,
+        examples=150,
+        generated=600,
+        threads=16,
+        rounds=50,
+        sample=1.0,
+        compose=1000,
+        probes=200,
     ),
 }
 

@@ -14,9 +14,6 @@ from typing import Any, cast
 
 AXES = ("user_id", "agent_id", "app_id", "group_ids")
 
-#: More probes than this make a run longer and no wiser.
-MOST = 48
-
 _FIELDS = frozenset({"id", "type", "trigger_entities", *AXES})
 
 
@@ -137,7 +134,7 @@ def from_fixtures(path: Path | None, api_key: str) -> tuple[Probe, ...]:
     )
     if owner is None:
         raise ProbeMistake("no organisation of these fixtures owns the key that was given")
-    return diverse(
+    return tuple(
         [
             Probe(
                 id=row.id.lower(),
@@ -157,7 +154,7 @@ def from_fixtures(path: Path | None, api_key: str) -> tuple[Probe, ...]:
     )
 
 
-def diverse(probes: list[Probe], most: int = MOST) -> tuple[Probe, ...]:
+def diverse(probes: list[Probe], most: int) -> tuple[Probe, ...]:
     """The few that differ most: first one of each combination of type, scope and how widely an entity is
     shared.
     """

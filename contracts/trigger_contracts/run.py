@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from trigger_contracts.exchange import Answer, Exchange, JsonObject, Kind, Request, RowView
 from trigger_contracts.options import Options
-from trigger_contracts.probes import Probe
+from trigger_contracts.probes import Probe, diverse
 from trigger_contracts.promises import Broken, NotExercised, Unjudged
 from trigger_contracts.target import Note, Target, json_headers
 from trigger_contracts.watch import Watch
@@ -45,7 +45,7 @@ class Run:
         self.options = options
         self.profile = options.profile
         self.target = Target(options, note=note, **manners)
-        self.probes: tuple[Probe, ...] = options.probes
+        self.probes: tuple[Probe, ...] = diverse(list(options.probes), options.profile.probes)
         self.watch = Watch(self)
         self.known: dict[str, KnownRow] = {}
         self.unanswered = 0
@@ -53,7 +53,7 @@ class Run:
         self.remarks: list[str] = []
         self.lock = threading.RLock()
         self.target.on_limited = self._limited
-        self._prints = _fingerprints(options.probes)
+        self._prints = _fingerprints(self.probes)
 
     def identify(self, answer: Answer) -> tuple[str, ...]:
         """The rows of an answer by the id of their probe, or their own; a target with unstable ids stays

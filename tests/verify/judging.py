@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+from tests.servers.serving import Served
+
 from trigger_contracts import probes
 from trigger_contracts.engine import verify
 from trigger_contracts.options import PROFILES, Options
 from trigger_contracts.verdict import Verdict
-
-from tests.servers.serving import Served
 
 
 def options_for(served: Served, folder: Path, profile: str = "quick", **changes: object) -> Options:

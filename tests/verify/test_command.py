@@ -15,7 +15,6 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-
 from tests.servers.serving import Served, serving
 
 _SOME = ("--profile", "quick", "--seed", "7")
