@@ -257,8 +257,10 @@ def rough_bodies() -> list[tuple[str, bytes]]:
     }
     found: list[tuple[str, bytes]] = []
     for name, text in texts.items():
-        for field in ("user_id", "agent_id", "app_id"):
-            found.append((f"{name} in {field}", f'{{{base},"{field}":{text}}}'.encode()))
+        found += [
+            (f"{name} in {field}", f'{{{base},"{field}":{text}}}'.encode())
+            for field in ("user_id", "agent_id", "app_id")
+        ]
         found.append((f"{name} in group_ids", f'{{{base},"group_ids":[{text}]}}'.encode()))
         found.append(
             (f"{name} in an entity", f'{{"mode":"retrieve","entities":[{text},"x"],"user_id":"u"}}'.encode())
@@ -266,13 +268,13 @@ def rough_bodies() -> list[tuple[str, bytes]]:
         found.append((f"{name} in mode", f'{{"entities":["x"],"user_id":"u","mode":{text}}}'.encode()))
         found.append((f"{name} in include", f'{{{base},"user_id":"u","include":[{text}]}}'.encode()))
         found.append((f"{name} in task", f'{{{base},"user_id":"u","task":{text}}}'.encode()))
-        for part in ("tool", "output"):
-            found.append(
-                (
-                    f"{name} in action.{part}",
-                    f'{{"mode":"retrieve","user_id":"u","action":{{"{part}":{text}}}}}'.encode(),
-                )
+        found += [
+            (
+                f"{name} in action.{part}",
+                f'{{"mode":"retrieve","user_id":"u","action":{{"{part}":{text}}}}}'.encode(),
             )
+            for part in ("tool", "output")
+        ]
         found.append(
             (
                 f"{name} in action.args",

@@ -78,7 +78,7 @@ def now() -> str:
 
 
 def settle_style(run: Run) -> Exchange | None:
-    """Find out which header the target takes the key in, so that one refused header does not hide all else."""
+    """Find out which header the target takes the key in, so that one refused does not hide all else."""
     api = Api(run, "start")
     first: Exchange | None = None
     for style in ("x-api-key", "bearer"):

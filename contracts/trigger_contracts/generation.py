@@ -33,7 +33,7 @@ class Generated:
 
 
 def drive(strategy: Any, check: Callable[[Any], None], *, examples: int, seed: int) -> None:
-    """Run a check over generated values; raise its smallest `Broken`, or the reason why it could not judge."""
+    """Run a check over generated values; raise its smallest `Broken`, or why it could not judge."""
     hypothesis = _hypothesis()
     worst: Broken | None = None
     stopped: NotExercised | None = None

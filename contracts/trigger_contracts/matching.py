@@ -49,8 +49,10 @@ def a_known_entity_fires(api: Api) -> None:
     sets = Sets(api)
     tries: list[tuple[Probe, JsonObject, str]] = []
     for one in api.need_rows():
-        for entity in one.trigger_entities:
-            tries.append((one, {"entities": [entity], **one.scope, "mode": "retrieve"}, f"entity {entity!r}"))
+        tries += [
+            (one, {"entities": [entity], **one.scope, "mode": "retrieve"}, f"entity {entity!r}")
+            for entity in one.trigger_entities
+        ]
         for scope in scope_choices(one):
             entity = one.trigger_entities[-1]
             tries.append(
@@ -254,7 +256,7 @@ def entities_unite(api: Api) -> None:
 
 
 def _steady(api: Api, ask: JsonObject, rows: tuple[str, ...]) -> bool:
-    """Whether a request keeps its order when asked thrice in a row; a server that wavers breaks ORDER-1, not this."""
+    """Whether a request keeps its order when asked thrice in a row; one that wavers breaks ORDER-1."""
     return all(api.rows(ask) == rows for _ in range(3))
 
 

@@ -50,10 +50,10 @@ def _compose(api: Api) -> Iterator[tuple[JsonObject, Answer]]:
         asks.append(pool)
         asks.append({**pool, "include": [("lesson", "procedure")[len(asks) % 2]]})
         asks.append({**pool, "task": _BESIDE[len(asks) % 2]})
-    for one in api.sample(probes, 0.2, least=4):
-        asks.append(
-            {"entities": list(one.trigger_entities), **one.scope, "task": f"use {one.trigger_entities[0]}"}
-        )
+    asks += [
+        {"entities": list(one.trigger_entities), **one.scope, "task": f"use {one.trigger_entities[0]}"}
+        for one in api.sample(probes, 0.2, least=4)
+    ]
     for ask in asks[: 16 + api.profile.repeats // 40]:
         if not api.may_compose():
             break

@@ -85,11 +85,13 @@ def _probe(entry: object, where: str, mistakes: list[str]) -> Probe | None:
         mistakes.append(f"{where}: expected a mapping, saw {type(entry).__name__}")
         return None
     fields = cast("dict[str, Any]", entry)
-    for name in fields.keys() - _FIELDS:
-        mistakes.append(f"{where}: unknown field {name!r}; known are {', '.join(sorted(_FIELDS))}")
-    for name in ("id", *AXES[:3]):
-        if (name == "id" or fields.get(name) is not None) and not isinstance(fields.get(name), str):
-            mistakes.append(f"{where}, {name}: expected a text (quote it), saw {fields.get(name)!r}")
+    known = ", ".join(sorted(_FIELDS))
+    mistakes += [f"{where}: unknown field {name!r}; known are {known}" for name in fields.keys() - _FIELDS]
+    mistakes += [
+        f"{where}, {name}: expected a text (quote it), saw {fields.get(name)!r}"
+        for name in ("id", *AXES[:3])
+        if (name == "id" or fields.get(name) is not None) and not isinstance(fields.get(name), str)
+    ]
     if fields.get("type") not in ("lesson", "procedure"):
         mistakes.append(f'{where}, type: expected "lesson" or "procedure", saw {fields.get("type")!r}')
     for name, needed in (("trigger_entities", True), ("group_ids", False)):

@@ -206,10 +206,9 @@ def near_miss_scopes(api: Api) -> None:
                 one = (alone, many)[at % 2]
                 given: object = [miss] if axis == "group_ids" else miss
                 tries.append((one, {**(one.scope if one is many else {}), axis: given}, axis))
-    # A blank variable of a client on an axis that the row lacks, or beside one that holds, must not widen the read.
+    # A blank variable of a client, on an axis that the row lacks or has, must not widen the read.
     for one in api.sample(api.probes, 0.5, least=6):
-        for axis in AXES[:3]:
-            tries.append((one, {**one.scope, axis: ""}, axis))
+        tries += [(one, {**one.scope, axis: ""}, axis) for axis in AXES[:3]]
 
     def check(item: tuple[Probe, JsonObject, str]) -> None:
         one, scope, axis = item
@@ -305,7 +304,7 @@ def concurrent_requests_stay_apart(api: Api) -> None:
     if len({ids for ids in expected if ids}) < 2:
         raise NotExercised("no two scopes bring different rows")
     for mode in ("compose", "retrieve", "compose", "retrieve"):
-        # Whether the echo is right without a crowd: if not, MODE-1 says so, and nothing of it is a crowd's doing.
+        # Whether the echo is right without a crowd: if not, MODE-1 says so, and no crowd did it.
         if mode == "retrieve" or api.may_compose():
             api.answer({**asks[0], "mode": mode})
     threads, rounds = api.profile.threads, api.profile.rounds

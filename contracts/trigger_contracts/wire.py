@@ -144,7 +144,7 @@ def _acknowledge_at_once(connection: http.client.HTTPConnection) -> None:
 def _read(response: http.client.HTTPResponse, deadline: float) -> bytes:
     pieces: list[bytes] = []
     total = 0
-    # A known length is read in small pieces: a read waits for all it asks for, and the deadline is only seen between.
+    # A known length is read in small pieces: a read waits for all it asks for.
     while piece := response.read(512) if response.length is not None else response.read1(65536):
         pieces.append(piece)
         total += len(piece)

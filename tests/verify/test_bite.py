@@ -10,7 +10,7 @@ from tests.servers.serving import serving
 from tests.servers.variants import BENIGN, VARIANTS
 from tests.verify.judging import accused, judge
 
-#: It answers as it should, and takes its time: nothing to learn that the others do not teach in a tenth of it.
+#: It answers as it should, and takes its time over it: the others teach the same in a tenth.
 _PATIENT = {"slow"}
 
 

@@ -131,14 +131,29 @@ def test_four_reports_of_a_failing_run_are_whole_and_hold_no_key(tmp_path: Path)
 
 def test_plain_pytest_judges_a_target_too() -> None:
     with serving() as served:
+        options = [
+            f"--trigger-base-url={served.url}",
+            "--trigger-api-key-env=KEY_ONE",
+            "--trigger-profile=quick",
+        ]
         ended = subprocess.run(
             [
-                sys.executable, "-m", "pytest", "--pyargs", "trigger_contracts", "-p", "trigger_contracts.plugin", "-p", "no:cacheprovider",
-                "--trigger-base-url", served.url, "--trigger-api-key-env", "KEY_ONE", "--trigger-profile", "quick", "-k", "AUTH", "-q",
-            ],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "KEY_ONE": served.key, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-            capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
+                sys.executable,
+                "-m",
+                "pytest",
+                "--pyargs",
+                "trigger_contracts",
+                "-p",
+                "trigger_contracts.plugin",
+            ]
+            + ["-p", "no:cacheprovider", "-k", "AUTH", "-q", *options],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "KEY_ONE": served.key}
+            | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
 
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "5 passed" in ended.stdout

@@ -22,7 +22,8 @@ def render(verdict: Verdict) -> str:
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
 <link rel="icon" href="data:,">
 <title>trigger-verify: {_text(verdict.url)}</title>
 <style>
@@ -33,7 +34,8 @@ def render(verdict: Verdict) -> str:
 <p class="what">trigger-verify</p>
 <h1>{_text(verdict.summary)}</h1>
 <p class="where">{_text(verdict.url)}</p>
-<p class="how">profile {verdict.profile} · seed {verdict.seed} · {_text(traffic(verdict))} · {_text(verdict.started)}</p>
+<p class="how">profile {verdict.profile} · seed {verdict.seed} · {_text(traffic(verdict))}
+· {_text(verdict.started)}</p>
 {_bar(verdict)}
 </header>
 <main>

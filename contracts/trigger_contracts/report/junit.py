@@ -77,8 +77,10 @@ def _case(one: Outcome, verdict: Verdict) -> str:
         )
         return f"{head}><{element}/></testcase>"
     evidence = one.evidence
-    text = f"{evidence.message}\ncontract: {one.pointer}\n\nrepeat: {evidence.curl}\n\nsent:\n{evidence.sent}\n\ngot:\n{evidence.got}"
+    text = f"{evidence.message}\ncontract: {one.pointer}\n\nrepeat: {evidence.curl}\n\n"
+    text += f"sent:\n{evidence.sent}\n\ngot:\n{evidence.got}"
     body = escape(legal(text))
     if not _fails(one, verdict):
         return f"{head}><system-out>warning: {body}</system-out></testcase>"
-    return f'{head}><failure type="{one.state}" message={quoteattr(legal(evidence.message))}>{body}</failure></testcase>'
+    message = quoteattr(legal(evidence.message))
+    return f'{head}><failure type="{one.state}" message={message}>{body}</failure></testcase>'
