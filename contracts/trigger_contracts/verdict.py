@@ -129,7 +129,9 @@ class Verdict:
 def outcome_from(fields: Mapping[str, Any]) -> Outcome:
     """An outcome as another process wrote it down."""
     evidence = fields.get("evidence")
-    return Outcome(**{**fields, "evidence": Evidence(**evidence) if evidence else None})
+    plain: dict[str, Any] = dict(fields)
+    plain["evidence"] = Evidence(**evidence) if evidence else None
+    return Outcome(**plain)
 
 
 def outcome_to(outcome: Outcome) -> dict[str, Any]:

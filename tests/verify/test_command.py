@@ -145,8 +145,13 @@ def test_plain_pytest_judges_a_target_too() -> None:
                 "trigger_contracts",
                 "-p",
                 "trigger_contracts.plugin",
-            ]
-            + ["-p", "no:cacheprovider", "-k", "AUTH", "-q", *options],
+                "-p",
+                "no:cacheprovider",
+                "-k",
+                "AUTH",
+                "-q",
+                *options,
+            ],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "KEY_ONE": served.key}
             | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
             capture_output=True,
