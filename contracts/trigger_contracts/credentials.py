@@ -182,7 +182,7 @@ def _refused(api: Api, credentials: list[Credential], what: str) -> None:
         ask = {"entities": list(one.trigger_entities), **one.scope, "mode": "retrieve"}
     api.call(ask)
     exchange = api.firm(lambda: api.call(ask, kind=Kind.KEYLESS, credentials=credentials))
-    if exchange.trouble:
+    if exchange.reply is None:
         raise Unjudged(f"{what} drew {exchange.came()}")
     if is_edge(exchange):
         raise Unjudged(f"{what} {api.why_not(exchange)}")
