@@ -1,0 +1,76 @@
+"""SHAPE: what a 200 looks like, row by row.
+
+Judged on every 200 of the run (`watch`), by the effective contract; here rows of every kind are asked for.
+"""
+
+from __future__ import annotations
+
+from trigger_contracts.exchange import JsonObject
+from trigger_contracts.promises import Broken, NotExercised, promise
+from trigger_contracts.run import Api
+
+
+def _ask_all(api: Api) -> None:
+    """Answers with rows and without, under both modes."""
+    for _ in range(3):
+        api.answer(api.plain())
+    for one in api.sample(api.probes, least=8):
+        ask: JsonObject = {"entities": list(one.trigger_entities), **one.scope}
+        api.answer(ask | {"mode": "retrieve"})
+    for one in api.probes[:3]:
+        if api.may_compose(1):
+            api.answer({"entities": list(one.trigger_entities), **one.scope, "mode": "compose"})
+
+
+def _seen(api: Api, otherwise: str = "no 200 was seen") -> None:
+    seen = api.run.watch.seen.get(api.name, 0)
+    if not seen:
+        raise NotExercised(otherwise)
+    api.saw(seen)
+
+
+@promise("SHAPE-1", pointer="components.schemas.SearchResponse")
+def answers_validate(api: Api) -> None:
+    """Every 200 validates against the effective contract, the details by row type."""
+    for ask in [api.plain() for _ in range(3)]:
+        api.call(ask)
+    for one in api.sample(api.probes, least=8):
+        api.call({"entities": list(one.trigger_entities), **one.scope, "mode": "retrieve"})
+    for one in api.probes[:3]:
+        if api.may_compose(1):
+            api.call({"entities": list(one.trigger_entities), **one.scope, "mode": "compose"})
+    _seen(api)
+
+
+@promise("SHAPE-2", pointer="components.schemas.Memory")
+def ids_and_timestamps(api: Api) -> None:
+    """`object` is its constant; ids are UUIDs, unique in a response, the same from call to call; timestamps
+    are RFC 3339; `details` is an object.
+    """
+    _ask_all(api)
+    for one in api.sample(api.probes, least=8):
+        ask: JsonObject = {"entities": list(one.trigger_entities), **one.scope, "mode": "retrieve"}
+        first, second = api.answer(ask), api.answer(ask, fresh=True)
+        before = {(row.text, row.type): row.id for row in first.rows}
+        for row in second.rows:
+            known = before.get((row.text, row.type))
+            twins = sum((other.text, other.type) == (row.text, row.type) for other in first.rows)
+            if known is not None and twins == 1 and known != row.id:
+                raise Broken(
+                    f"the same row had id {known} and then {row.id}", second.exchange, first.exchange
+                )
+    _seen(api)
+
+
+@promise("SHAPE-3", pointer="components.schemas.SearchResponse.stage_timings")
+def stage_timings(api: Api) -> None:
+    """`stage_timings` is present, its values finite and at least 0."""
+    _ask_all(api)
+    _seen(api)
+
+
+@promise("SHAPE-4", needs=("rows",), pointer="components.schemas.Memory.score")
+def no_score(api: Api) -> None:
+    """Rows have `score: null`."""
+    _ask_all(api)
+    _seen(api, "no rows came back")

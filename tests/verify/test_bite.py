@@ -1,0 +1,41 @@
+"""The proof of bite: each wrong server is caught by a promise it breaks and accused of nothing it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.servers.serving import serving
+from tests.servers.variants import BENIGN, VARIANTS
+from tests.verify.judging import accused, judge
+
+#: It answers as it should, and takes its time over it: the others teach the same in a tenth.
+_PATIENT = {"slow"}
+
+
+@pytest.mark.parametrize("name", [name for name in ("reference", *BENIGN) if name not in _PATIENT])
+def test_a_conforming_server_is_accused_of_nothing(name: str, tmp_path: Path) -> None:
+    with serving(name) as served:
+        verdict = judge(served, tmp_path)
+
+    assert accused(verdict) == set(), [one.evidence for one in verdict.of("broken") + verdict.of("warned")]
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_wrong_server_is_caught_by_what_it_breaks(
+    name: str, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    variant = VARIANTS[name]
+    limited = any(one.startswith("RATE-") for one in variant.breaks)
+    with serving(name) as served:
+        verdict = judge(served, tmp_path, exhaust_rate_limit=limited)
+
+    found = accused(verdict)
+    assert found & variant.breaks, (
+        f"{name} breaks {sorted(variant.breaks)} and was accused of {sorted(found)}"
+    )
+    assert found <= variant.breaks | variant.also, (
+        f"{name} was accused of {sorted(found - variant.breaks - variant.also)}"
+    )
+    record_property("caught by", " ".join(sorted(found)))
