@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from trigger_loadtests import health
+from trigger_loadtests import health, shapes
 from trigger_loadtests.finished import Run, Step
 from trigger_loadtests.objectives import BUDGETS, Objective, Pace, Result, judge, missed_budget
 from trigger_loadtests.recorder import Cell, Recorder, milliseconds
@@ -32,6 +32,7 @@ def document(run: Run, objectives: Sequence[Objective], *, started: str, version
     total = recorder.total()
     pace = _pace(run, total)
     lost = sum(member.lost for member in run.members)
+    results = () if plan.profile == "capacity" else judge(objectives, recorder, pace)
     short = list(
         health.shortfalls(
             recorder,
@@ -39,13 +40,13 @@ def document(run: Run, objectives: Sequence[Objective], *, started: str, version
             cpu=[member.cpu for member in run.members],
             max_in_flight=plan.max_in_flight,
             open_model=open_model,
+            all_met=all(result.met for result in results),
         )
         if plan.profile != "capacity"
-        else [said for step in run.steps[-1:] if not step.met for said in step.short]
+        else _short_search(run)
     )
     if lost:
         short.insert(0, f"{lost} of {len(run.members)} workers were lost; their share of the load was not sent or not counted")
-    results = () if plan.profile == "capacity" else judge(objectives, recorder, pace)
     code, why = _verdict(run, total, results, short)
     return {
         "format": FORMAT,
@@ -93,12 +94,18 @@ def document(run: Run, objectives: Sequence[Objective], *, started: str, version
     }
 
 
+def _short_search(run: Run) -> Sequence[str]:
+    return run.steps[-1].short if run.search and run.search.ended == "generator-short" else ()
+
+
 _WORDS = {MET: "met", MISSED: "missed", NOTHING: "nothing measured", SHORT: "no verdict"}
 
 
 def _pace(run: Run, total: Cell) -> Pace:
     seconds = max(min(run.elapsed, run.plan.seconds), 0.001)
-    wanted = float(run.recorder.counts["due"]) if run.plan.model == "open" else None
+    wanted = None
+    if run.plan.model == "open":
+        wanted = shapes.area_until(run.plan.stages, seconds) or float(run.recorder.counts["due"])
     answered = total.outcomes["good"] + total.outcomes["refused"] - run.recorder.counts["answered-late"]
     return Pace(wanted=wanted, answered=answered, seconds=seconds)
 

@@ -38,12 +38,15 @@ class OpenLoop:
     def __init__(self, station: Station, new_caller: Callable[[], Caller]) -> None:
         self._station = station
         self._new_caller = new_caller
-        self._idle: list[Caller] = []
         self._calls = Pool()
         self._free = Event()
         plan = station.plan
+        self._idle: list[Caller] = []
         self._deck = deal(plan.mix, plan.population, plan.seed, plan.compose)
         self._most = max(1, -(-plan.max_in_flight // station.shares))
+        # The first calls must not wait for callers to be made.
+        fastest = max((stage.start for stage in plan.stages), default=plan.first_rate) / station.shares
+        self._idle.extend(new_caller() for _ in range(min(self._most, 4 + int(fastest * 0.1))))
         self._dealt = 0
         self._streak = 0  # arrivals since the schedule last slept
 

@@ -25,6 +25,8 @@ from trigger_loadtests.shapes import Stage
 
 #: How long a worker may be silent at the end of a run.
 PATIENCE = 5.0
+#: How often in a row a search tries a rate at which the generator itself was late, before it ends.
+TRIES = 3
 
 
 class Conductor:
@@ -37,7 +39,7 @@ class Conductor:
         objectives: Sequence[Objective],
         *,
         watch: Callable[[Conductor], None],
-        lost_children: Callable[[], int] = lambda: 0,
+        lost_children: Callable[[], frozenset[int]] = frozenset,
     ) -> None:
         self.plan = plan
         self.recorder = Recorder(plan.bin_seconds)
@@ -120,7 +122,7 @@ class Conductor:
         member.finished = member.finished or report["finished"]
         member.why_closed = member.why_closed or report["why_closed"]
         member.cpu.append(report["cpu"])
-        member.heard = self.elapsed
+        member.process = report["process"]
         self.mishaps.extend(report["mishaps"])
 
     def _listen(self) -> None:
@@ -129,13 +131,13 @@ class Conductor:
             if hasattr(self._environment, "trigger_station"):
                 self._take(self.members["local"], surroundings.station(self._environment).report())
             return
+        gone = self._lost_children()
         for name, member in self.members.items():
             node = self._runner.clients.get(name)
             if not member.finished and (node is None or node.state == STATE_MISSING):
                 member.lost = True
-        gone = self._lost_children() - sum(member.lost for member in self.members.values())
-        for member in sorted(self.members.values(), key=lambda one: one.heard)[: max(gone, 0)]:
-            member.lost = member.lost or not member.finished
+            if not member.finished and member.process in gone:
+                member.lost = True
 
     def _all(self, holds: Callable[[Member], bool]) -> bool:
         return all(member.lost or holds(member) for member in self.members.values())
@@ -169,6 +171,7 @@ class Conductor:
     def _find_capacity(self) -> None:
         plan = self.plan
         search = self.search = Search(first=plan.first_rate, top=plan.top_rate)
+        late = 0
         while (rate := search.next_rate()) is not None and not self.interrupted:
             if self.elapsed + plan.stage_seconds > plan.seconds:
                 search.ended = "out-of-time"
@@ -178,8 +181,11 @@ class Conductor:
                 return
             self.steps.append(step)
             if step.short and not step.met:
-                search.ended = "generator-short"
-                return
+                late += 1
+                if late == TRIES:
+                    search.ended = "generator-short"
+                continue
+            late = 0
             search.tell(rate, "met" if step.met else "broken")
 
     def _try(self, number: int, rate: float) -> Step | None:
@@ -195,8 +201,8 @@ class Conductor:
         pace = Pace(wanted=stage.area, answered=answered, seconds=stage.seconds)
         results = judge(self._objectives, self.recorder, pace, stages=[number])
         kept_up = keeps_up(self.recorder, number, stage)
-        short = shortfalls_of_stage(self.recorder, total, number)
-        met = kept_up and not short and all(result.met for result in results)
+        short = shortfalls_of_stage(total)
+        met = kept_up and all(result.met for result in results)
         return Step(
             rate=rate,
             seconds=stage.seconds,

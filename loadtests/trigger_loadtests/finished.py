@@ -21,7 +21,7 @@ class Member:
     lost: bool = False
     why_closed: str = ""
     cpu: list[float] = field(default_factory=list[float])
-    heard: float = 0.0
+    process: int = 0
 
 
 @dataclass(slots=True, kw_only=True)

@@ -11,8 +11,11 @@ from collections.abc import Sequence
 from trigger_loadtests.recorder import Cell, Recorder, milliseconds
 from trigger_loadtests.shapes import Stage
 
-#: A generator whose 95th percentile of lateness is above this is not keeping its schedule.
+#: A generator whose 95th percentile of lateness is above this is behind its schedule. Lateness is part of the response
+#: times, so objectives met in spite of it are met; missed ones could be its own doing, and are no verdict.
 LATE_MS = 50.0
+#: Above this the rate asked for was not the rate that the target saw, whatever was met.
+FAR_TOO_LATE_MS = 500.0
 #: More than this share of the arrivals unsent is too many.
 UNSENT_SHARE = 0.005
 #: A process that uses more than this share of a core most of the time is at its limit.
@@ -38,28 +41,34 @@ def lateness(total: Cell) -> float:
     return milliseconds(total.lag, 95) or 0.0
 
 
-def shortfalls_of_stage(recorder: Recorder, total: Cell, number: int) -> tuple[str, ...]:
+def shortfalls_of_stage(total: Cell) -> tuple[str, ...]:
     """Say how the generator fell short in one stage of a search."""
-    del recorder, number
     late = lateness(total)
     return (f"calls were sent up to {late:.0f} ms late (95th percentile)",) if late > LATE_MS else ()
 
 
 def shortfalls(
-    recorder: Recorder, total: Cell, *, cpu: Sequence[Sequence[float]], max_in_flight: int, open_model: bool
+    recorder: Recorder,
+    total: Cell,
+    *,
+    cpu: Sequence[Sequence[float]],
+    max_in_flight: int,
+    open_model: bool,
+    all_met: bool,
 ) -> tuple[str, ...]:
     """Say how the generator fell short in a run, in words that name what to change."""
     said: list[str] = []
     counts, late = recorder.counts, lateness(total)
+    bound = FAR_TOO_LATE_MS if all_met else LATE_MS
     at_limit = any(busy(samples) for samples in cpu)
     if open_model:
         unsent = counts["unsent"]
-        if counts["capped"] and (unsent > UNSENT_SHARE * counts["due"] or late > LATE_MS):
+        if counts["capped"] and (unsent > UNSENT_SHARE * counts["due"] or late > bound):
             said.append(
                 f"all {max_in_flight} calls allowed in flight were waiting {counts['capped']} times, so arrivals were sent "
                 f"late (95th percentile {late:.0f} ms) or not at all ({unsent}): allow more with --users"
             )
-        elif late > LATE_MS:
+        elif late > bound or unsent > UNSENT_SHARE * counts["due"]:
             cause = "its CPU was at the limit" if at_limit else "its machine was too busy"
             said.append(
                 f"the generator sent calls up to {late:.0f} ms late (95th percentile): {cause}; "

@@ -50,7 +50,7 @@ def run(
     watch: Callable[[Conductor], None],
 ) -> Run:
     """Conduct a run to its end; Ctrl-C ends it early and everything is still added up."""
-    logging.getLogger("locust").setLevel(logging.ERROR)
+    _prepare()
     environment = engine.environment_for(plan)
     with contextlib.ExitStack() as stack:
         children: list[subprocess.Popen[bytes]] = []
@@ -67,11 +67,21 @@ def run(
             environment,
             objectives,
             watch=watch,
-            lost_children=lambda: sum(child.poll() is not None for child in children),
+            lost_children=lambda: frozenset(child.pid for child in children if child.poll() is not None),
         )
         for number in (signal.SIGINT, signal.SIGTERM):
             gevent.signal_handler(number, conductor.interrupt)
         return conductor.run()
+
+
+def _prepare() -> None:
+    """Let this process hold as many connections as the system allows, and keep Locust's own log quiet."""
+    logging.getLogger("locust").setLevel(logging.ERROR)
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 @contextlib.contextmanager
@@ -103,6 +113,6 @@ def _gather(runner: Any, expected: int, children: Sequence[subprocess.Popen[byte
 
 def work(master_host: str, master_port: int, key_of: Callable[[Plan], str]) -> int:
     """Be a worker until the master ends the run."""
-    logging.getLogger("locust").setLevel(logging.ERROR)
+    _prepare()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the master says when to stop
     return engine.work(master_host, master_port, key_of)

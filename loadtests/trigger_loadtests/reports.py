@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv as comma_separated
 import sys
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError
@@ -11,6 +12,8 @@ from typing import Any
 
 import orjson
 
+from trigger_loadtests import junit as junit_file
+from trigger_loadtests import page
 from trigger_loadtests.table import render
 
 Account = Mapping[str, Any]
@@ -40,3 +43,27 @@ def write(
     """Write what was asked for."""
     if json:
         json.write_bytes(orjson.dumps(account, option=orjson.OPT_INDENT_2) + b"\n")
+    if html:
+        html.write_text(page.render(account), encoding="utf-8")
+    if csv:
+        _write_csv(account, csv)
+    if junit:
+        junit.write_bytes(junit_file.render(account))
+
+
+_COLUMNS = ("at", "seconds", "wanted", "sent", "throttled", "failed", "p50_ms", "p95_ms", "p99_ms", "max_ms")
+
+
+def _write_csv(account: Account, path: Path) -> None:
+    """Write the timeline, one line a slice; a column for each reason of failure that occurred."""
+    line = account["timeline"]
+    reasons = sorted({reason for part in line for reason in part["failures"]})
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = comma_separated.writer(file)
+        writer.writerow([*_COLUMNS, *(f"failed:{reason}" for reason in reasons)])
+        for part in line:
+            known = {**part, "failed": sum(part["failures"].values())}
+            writer.writerow(
+                [*("" if known[name] is None else known[name] for name in _COLUMNS)]
+                + [part["failures"].get(reason, 0) for reason in reasons]
+            )

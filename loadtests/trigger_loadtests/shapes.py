@@ -83,6 +83,16 @@ def level_at(row: tuple[Stage, ...], moment: float) -> float | None:
     return None
 
 
+def area_until(row: tuple[Stage, ...], moment: float) -> float:
+    """Return how many arrivals a shape asks for until a moment of the run."""
+    area = 0.0
+    for stage in row:
+        within = min(max(moment, 0.0), stage.seconds)
+        area += (stage.start + stage.level_at(within)) / 2 * within
+        moment -= stage.seconds
+    return area
+
+
 def even() -> Iterator[float]:
     """Steps for arrivals as even as the level allows."""
     return repeat(1.0)

@@ -137,6 +137,7 @@ class Station:
             "stages_done": self.stages_done,
             "why_closed": self.why_closed,
             "mishaps": said,
+            "process": self._process.pid,
             "cpu": self._process.cpu_percent(),
         }
 
@@ -154,6 +155,8 @@ def _headers(key: str) -> dict[str, str]:
 def schema_check() -> Callable[[int, Any], Sequence[str]]:
     """Return the check of an answer against the effective contract."""
     from trigger_contracts.validation import response_violations
+
+    response_violations(200, {})  # compiles the schemas: now, not while the first answers wait
 
     def check(status: int, body: Any) -> Sequence[str]:
         return [f"{found.pointer}: {found.message}" for found in response_violations(status, body)]
