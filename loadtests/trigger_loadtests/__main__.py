@@ -18,7 +18,11 @@ from trigger_loadtests.plan import Plan
 from trigger_loadtests.scenarios import USUAL_MIX, WRITERS
 from trigger_loadtests.shapes import PROFILES, USUAL, Profile
 
-CONTEXT = {"auto_envvar_prefix": "TRIGGER_LOAD", "max_content_width": 110, "help_option_names": ["-h", "--help"]}
+CONTEXT = {
+    "auto_envvar_prefix": "TRIGGER_LOAD",
+    "max_content_width": 110,
+    "help_option_names": ["-h", "--help"],
+}
 
 
 class Duration(click.ParamType):
@@ -51,7 +55,8 @@ def _mix(written: Sequence[str]) -> dict[str, int]:
         name, _, weight = item.partition("=")
         if name not in WRITERS or not (weight or "1").isdecimal():
             raise click.BadParameter(
-                f"{item!r}: write NAME or NAME=WEIGHT; there are {', '.join(WRITERS)}", param_hint="--scenario"
+                f"{item!r}: write NAME or NAME=WEIGHT; there are {', '.join(WRITERS)}",
+                param_hint="--scenario",
             )
         mix[name] = int(weight or 1)
     if not any(mix.values()):
@@ -65,34 +70,102 @@ def _mix(written: Sequence[str]) -> dict[str, int]:
     "nothing there, 3 the generator fell short, workers were lost or the run was interrupted.",
 )
 @click.argument("target", metavar="URL", required=False)
-@click.option("-p", "--profile", type=click.Choice(PROFILES), default="smoke", show_default=True, help="Shape of the run.")
-@click.option("-r", "--rate", type=click.FloatRange(0.01, 100_000), help="Open model: calls a second (capacity: the first).")
-@click.option("-u", "--users", type=click.IntRange(1, 50_000), help="Closed model: agents. With --rate: most calls in flight.")
+@click.option(
+    "-p",
+    "--profile",
+    type=click.Choice(PROFILES),
+    default="smoke",
+    show_default=True,
+    help="Shape of the run.",
+)
+@click.option(
+    "-r",
+    "--rate",
+    type=click.FloatRange(0.01, 100_000),
+    help="Open model: calls a second (capacity: the first).",
+)
+@click.option(
+    "-u",
+    "--users",
+    type=click.IntRange(1, 50_000),
+    help="Closed model: agents. With --rate: most calls in flight.",
+)
 @click.option("-d", "--duration", type=Duration(), help="Length of the run: 30s, 5m, 1h (capacity: at most).")
-@click.option("-o", "--objective", "written", multiple=True, help="p95<800ms, errors<1%, coding:p99<2s, ... Repeatable.")
+@click.option(
+    "-o", "--objective", "written", multiple=True, help="p95<800ms, errors<1%, coding:p99<2s, ... Repeatable."
+)
 @click.option("--no-default-objectives", is_flag=True, help="Leave out the profile's own objectives.")
 @click.option("-s", "--scenario", multiple=True, help=f"NAME[=WEIGHT] of {', '.join(WRITERS)}. Repeatable.")
-@click.option("-k", "--api-key-env", metavar="NAME", help="Variable that holds the key (else TRIGGER_API_KEY).")
-@click.option("--fixtures", multiple=True, metavar="PATH", help="Draw identities and entities from fixtures ...")
+@click.option(
+    "-k", "--api-key-env", metavar="NAME", help="Variable that holds the key (else TRIGGER_API_KEY)."
+)
+@click.option(
+    "--fixtures", multiple=True, metavar="PATH", help="Draw identities and entities from fixtures ..."
+)
 @click.option("--probes", metavar="FILE", help="... or from a probe file; else they are invented.")
-@click.option("--compose", type=click.FloatRange(0, 1), default=0.2, show_default=True, help="Share of calls under compose.")
+@click.option(
+    "--compose",
+    type=click.FloatRange(0, 1),
+    default=0.2,
+    show_default=True,
+    help="Share of calls under compose.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed sends the same bodies.")
 @click.option("--poisson", is_flag=True, help="Arrivals of independent agents instead of even ones.")
-@click.option("--retry-after", type=click.Choice(["obey", "ignore"]), default="obey", show_default=True, help="After a 429.")
-@click.option("--timeout", type=Duration(), default=10.0, show_default=True, help="Longest wait for an answer.")
-@click.option("--max-requests", type=click.IntRange(1, safety.MOST_REQUESTS), default=1_000_000, show_default=True)
-@click.option("--max-rate", type=click.FloatRange(0.1, 100_000), default=2000.0, show_default=True, help="Capacity: where to stop.")
+@click.option(
+    "--retry-after",
+    type=click.Choice(["obey", "ignore"]),
+    default="obey",
+    show_default=True,
+    help="After a 429.",
+)
+@click.option(
+    "--timeout", type=Duration(), default=10.0, show_default=True, help="Longest wait for an answer."
+)
+@click.option(
+    "--max-requests", type=click.IntRange(1, safety.MOST_REQUESTS), default=1_000_000, show_default=True
+)
+@click.option(
+    "--max-rate",
+    type=click.FloatRange(0.1, 100_000),
+    default=2000.0,
+    show_default=True,
+    help="Capacity: where to stop.",
+)
 @click.option("--insecure", is_flag=True, help="Do not verify TLS certificates.")
-@click.option("--i-own-this-target", "owned", multiple=True, metavar="HOST", help="Needed for any host but this machine.")
-@click.option("--html", type=click.Path(dir_okay=False), help="Write a self-contained page with plots.")
-@click.option("--json", "json_path", type=click.Path(dir_okay=False), help="Write the whole account (report.schema.json).")
+@click.option(
+    "--i-own-this-target",
+    "owned",
+    multiple=True,
+    metavar="HOST",
+    help="Needed for any host but this machine.",
+)
+@click.option(
+    "--html", "html_path", type=click.Path(dir_okay=False), help="Write a self-contained page with plots."
+)
+@click.option(
+    "--json",
+    "json_path",
+    type=click.Path(dir_okay=False),
+    help="Write the whole account (report.schema.json).",
+)
 @click.option("--csv", "csv_path", type=click.Path(dir_okay=False), help="Write the timeline.")
-@click.option("--junit", type=click.Path(dir_okay=False), help="Write the objectives as test cases.")
-@click.option("--processes", type=click.IntRange(1, 64), default=1, show_default=True, help="Worker processes on this machine.")
+@click.option(
+    "--junit", "junit_path", type=click.Path(dir_okay=False), help="Write the objectives as test cases."
+)
+@click.option(
+    "--processes",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Worker processes on this machine.",
+)
 @click.option("--master", is_flag=True, help="Wait for --expect-workers workers on other machines.")
 @click.option("--worker", is_flag=True, help="Be a worker of --master-host; needs no URL.")
 @click.option("--expect-workers", type=click.IntRange(1, 1000), default=1, show_default=True)
-@click.option("--master-host", default="127.0.0.1", show_default=True, help="Master: listen here. Worker: connect here.")
+@click.option(
+    "--master-host", default="127.0.0.1", show_default=True, help="Master: listen here. Worker: connect here."
+)
 @click.option("--master-port", type=click.IntRange(1, 65535), default=5557, show_default=True)
 @click.option("-q", "--quiet", is_flag=True, help="No live view.")
 @click.version_option(package_name="trigger-kit", message="trigger-load %(version)s")
@@ -124,10 +197,14 @@ def _plan(options: dict[str, Any], target: str, key: acquaintance.Key) -> Plan:
     seconds = options["duration"] or usual.seconds
     closed = users is not None and rate is None
     if closed and profile == "capacity":
-        raise click.UsageError("capacity searches for a rate (open model): give --rate to start from, not --users alone")
+        raise click.UsageError(
+            "capacity searches for a rate (open model): give --rate to start from, not --users alone"
+        )
     stages = shapes.stages(profile, float(users) if closed else rate or usual.rate, seconds)
     if not closed and (asked := sum(stage.area for stage in stages)) > options["max_requests"]:
-        raise click.UsageError(f"this run would make {asked:,.0f} calls, more than --max-requests {options['max_requests']:,}")
+        raise click.UsageError(
+            f"this run would make {asked:,.0f} calls, more than --max-requests {options['max_requests']:,}"
+        )
     workers = options["expect_workers"] if options["master"] else options["processes"]
     return Plan(
         target=target,
@@ -157,7 +234,9 @@ def _plan(options: dict[str, Any], target: str, key: acquaintance.Key) -> Plan:
 def _conduct(options: dict[str, Any]) -> int:
     target = safety.base_url(options["target"])
     safety.allow(target, options["owned"])
-    chosen = objectives.gather(options["profile"], options["written"], defaults=not options["no_default_objectives"])
+    chosen = objectives.gather(
+        options["profile"], options["written"], defaults=not options["no_default_objectives"]
+    )
     key = acquaintance.key_from(
         os.environ, options["api_key_env"], loopback=safety.is_loopback(urlsplit(target).hostname or "")
     )
@@ -166,6 +245,12 @@ def _conduct(options: dict[str, Any]) -> int:
 
     from trigger_loadtests import account, launch, live, preflight, reports
 
+    files = {
+        name: Path(written) if (written := options[f"{name}_path"]) else None
+        for name in ("html", "json", "csv", "junit")
+    }
+    if complaint := reports.unwritable(*files.values()):
+        raise click.UsageError(complaint)
     started = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     try:
         preflight.look(plan, key.secret, key.source)
@@ -178,14 +263,8 @@ def _conduct(options: dict[str, Any]) -> int:
         click.echo(f"trigger-load: {error}", err=True)
         return account.SHORT
     document = account.document(run, chosen, started=started, version=reports.version())
-    reports.write(
-        document,
-        html=_path(options["html"]),
-        json=_path(options["json_path"]),
-        csv=_path(options["csv_path"]),
-        junit=_path(options["junit"]),
-    )
     click.echo(reports.table(document), nl=False)
+    reports.write(document, **files)
     return int(document["verdict"]["exit_code"])
 
 
@@ -193,11 +272,9 @@ def _company(options: dict[str, Any]) -> Any:
     from trigger_loadtests.launch import Company
 
     children = options["processes"] if options["processes"] > 1 and not options["master"] else 0
-    return Company(children=children, master=options["master"], host=options["master_host"], port=options["master_port"])
-
-
-def _path(written: str | None) -> Path | None:
-    return Path(written) if written else None
+    return Company(
+        children=children, master=options["master"], host=options["master_host"], port=options["master_port"]
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

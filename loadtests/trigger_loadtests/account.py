@@ -46,7 +46,10 @@ def document(run: Run, objectives: Sequence[Objective], *, started: str, version
         else _short_search(run)
     )
     if lost:
-        short.insert(0, f"{lost} of {len(run.members)} workers were lost; their share of the load was not sent or not counted")
+        short.insert(
+            0,
+            f"{lost} of {len(run.members)} workers were lost; their share of the load was not sent or not counted",
+        )
     code, why = _verdict(run, total, results, short)
     return {
         "format": FORMAT,
@@ -68,7 +71,13 @@ def document(run: Run, objectives: Sequence[Objective], *, started: str, version
             "stages": [stage._asdict() for stage in plan.stages],
             "interrupted": run.interrupted,
         },
-        "verdict": {"exit_code": code, "word": _WORDS[code], "why": why, "shortfalls": short, "notes": _notes(run)},
+        "verdict": {
+            "exit_code": code,
+            "word": _WORDS[code],
+            "why": why,
+            "shortfalls": short,
+            "notes": _notes(run),
+        },
         "objectives": [_objective(result) for result in results],
         "rate": {
             "wanted": None if pace.wanted is None else round(pace.wanted / pace.seconds, 3),
@@ -113,7 +122,10 @@ def _pace(run: Run, total: Cell) -> Pace:
 def _verdict(run: Run, total: Cell, results: Sequence[Result], short: Sequence[str]) -> tuple[int, str]:
     missed = [result for result in results if not result.met]
     if short:
-        return SHORT, "the generator fell short, so this says nothing about the target's ceiling: " + "; ".join(short)
+        return (
+            SHORT,
+            "the generator fell short, so this says nothing about the target's ceiling: " + "; ".join(short),
+        )
     if not total.sent:
         return NOTHING, "no call was made, so nothing was measured"
     if run.interrupted:
@@ -138,7 +150,10 @@ def _capacity_verdict(run: Run) -> tuple[int, str]:
         case "top-reached":
             return MET, f"the objectives were met up to {best}, the highest rate allowed (--max-rate)"
         case "out-of-time" if search.met:
-            return MET, f"time ran out (--duration); the highest rate that met the objectives so far is {best}"
+            return (
+                MET,
+                f"time ran out (--duration); the highest rate that met the objectives so far is {best}",
+            )
         case "generator-short":
             return SHORT, f"the generator could not go beyond {best}; the target's ceiling lies above"
         case _:
@@ -177,7 +192,8 @@ def figures(cell: Cell) -> dict[str, Any]:
         "response_ms": _percentiles(cell.response),
         "service_ms": _percentiles(cell.service),
         "missed_budget_percent": {
-            f"{budget:g}": None if (share := missed_budget(cell, budget)) is None else round(share, 4) for budget in BUDGETS
+            f"{budget:g}": None if (share := missed_budget(cell, budget)) is None else round(share, 4)
+            for budget in BUDGETS
         },
     }
 
@@ -198,6 +214,7 @@ def _timeline(recorder: Recorder) -> list[dict[str, Any]]:
             "seconds": width,
             "wanted": round(part.counts["due"] / width, 3),
             "sent": round(part.counts["sent"] / width, 3),
+            "answered": round(part.counts["answered"] / width, 3),
             "throttled": part.counts["throttled"] + part.counts["withheld"],
             "failures": dict(part.failures),
             "p50_ms": milliseconds(part.response, 50),

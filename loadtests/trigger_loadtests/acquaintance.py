@@ -38,6 +38,15 @@ class Key(NamedTuple):
 
 def key_from(variables: Mapping[str, str], named: str | None, *, loopback: bool) -> Key:
     """Find the key."""
+    found = _find_key(variables, named, loopback=loopback)
+    if not (found.secret.isascii() and found.secret.isprintable()) or found.secret != found.secret.strip():
+        raise Unknown(
+            f"the key from {found.source} cannot be sent in a header: it holds blanks or control characters"
+        )
+    return found
+
+
+def _find_key(variables: Mapping[str, str], named: str | None, *, loopback: bool) -> Key:
     if named is not None:
         if not variables.get(named):
             raise Unknown(f"the environment variable {named} (--api-key-env) is empty or not set")
@@ -47,7 +56,9 @@ def key_from(variables: Mapping[str, str], named: str | None, *, loopback: bool)
             return Key(variables[name], f"${name}")
     if loopback and (demo := _demo_key()):
         return Key(demo, "the demo key of the mock's shipped fixtures, as none was given", demo=True)
-    raise Unknown(f"no key: set {USUAL_VARIABLES[1]}, or name the variable that holds it with --api-key-env NAME")
+    raise Unknown(
+        f"no key: set {USUAL_VARIABLES[1]}, or name the variable that holds it with --api-key-env NAME"
+    )
 
 
 def population_from(fixtures: Sequence[str], probes: str | None, key: Key, seed: int) -> Population:
@@ -88,7 +99,9 @@ def _of_fixtures(paths: Sequence[str], secret: str) -> Population:
         if type(error).__name__ != "FixtureErrors" and not isinstance(error, OSError):
             raise
         raise Unknown(str(error)) from error
-    owners = [name for name, owner in corpus.organisations.items() if any(key.key == secret for key in owner.keys)]
+    owners = [
+        name for name, owner in corpus.organisations.items() if any(key.key == secret for key in owner.keys)
+    ]
     rows = [
         Known(row.user_id, row.agent_id, row.app_id, row.group_ids, row.trigger_entities)
         for row in corpus.rows
@@ -104,7 +117,9 @@ def _of_probes(path: Path) -> Population:
         raise Unknown(f"{path}: cannot be read as a probe file: {error}") from error
     rows: Any = written.get("probes") if isinstance(written, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     if not isinstance(rows, list) or not rows:
-        raise Unknown(f"{path}: expected `probes:`, a list of known directives (id, type, trigger_entities, scope)")
+        raise Unknown(
+            f"{path}: expected `probes:`, a list of known directives (id, type, trigger_entities, scope)"
+        )
     return known([_probe(path, number, row) for number, row in enumerate(rows, 1)], f"probes ({path.name})")  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
@@ -117,7 +132,11 @@ def _probe(path: Path, number: int, row: Any) -> Known:
     if not isinstance(groups, list):
         raise Unknown(f"{path}, probe {number}: group_ids must be a list of strings")
     return Known(
-        fields.get("user_id"), fields.get("agent_id"), fields.get("app_id"), tuple(map(str, groups)), tuple(names)  # pyright: ignore
+        fields.get("user_id"),
+        fields.get("agent_id"),
+        fields.get("app_id"),
+        tuple(map(str, groups)),
+        tuple(names),  # pyright: ignore
     )
 
 

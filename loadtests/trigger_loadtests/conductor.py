@@ -79,7 +79,10 @@ class Conductor:
         if self.plan.profile == "capacity":
             self._find_capacity()
         elif self.plan.model == "open":
-            self._wait(lambda: self._all(lambda member: member.finished), self.plan.seconds + self.plan.timeout + PATIENCE)
+            self._wait(
+                lambda: self._all(lambda member: member.finished),
+                self.plan.seconds + self.plan.timeout + PATIENCE,
+            )
         else:
             self._wait(lambda: self._all(lambda member: member.finished), self.plan.seconds)
         elapsed = self.elapsed

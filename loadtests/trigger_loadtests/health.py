@@ -75,7 +75,9 @@ def shortfalls(
                 "lower --rate, or add --processes or machines"
             )
     elif at_limit:
-        said.append("the generator's CPU was at the limit, so its own queueing is in the figures; add --processes or machines")
+        said.append(
+            "the generator's CPU was at the limit, so its own queueing is in the figures; add --processes or machines"
+        )
     if counts["mishaps"]:
         said.append(f"{counts['mishaps']} calls failed inside the generator itself")
     return tuple(said)

@@ -120,7 +120,9 @@ def _looks_like_html(content_type: str, content: bytes) -> bool:
 def breakdown(error: BaseException, *, had_status: bool) -> Verdict:
     """Name a call that ended without a whole answer."""
     for cause in _causes(error):
-        name = next((_BY_TYPE[kind.__name__] for kind in type(cause).__mro__ if kind.__name__ in _BY_TYPE), None)
+        name = next(
+            (_BY_TYPE[kind.__name__] for kind in type(cause).__mro__ if kind.__name__ in _BY_TYPE), None
+        )
         if isinstance(cause, socket.gaierror):
             return Verdict("failed", "dns", timed=False, answered=False)
         if isinstance(cause, ConnectionRefusedError):

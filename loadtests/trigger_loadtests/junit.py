@@ -14,7 +14,12 @@ _UNSAYABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 def render(account: Mapping[str, Any]) -> bytes:
     """Return the file. A run without a verdict is an error of its one case; a missed objective a failure."""
     verdict, elapsed = account["verdict"], f"{account['run']['elapsed']:.3f}"
-    suite = ET.Element("testsuite", name=f"trigger-load {account['run']['profile']}", time=elapsed, timestamp=account["started"])
+    suite = ET.Element(
+        "testsuite",
+        name=f"trigger-load {account['run']['profile']}",
+        time=elapsed,
+        timestamp=account["started"],
+    )
     for row in account["objectives"]:
         case = _case(suite, row["objective"])
         if not row["met"]:
@@ -24,7 +29,11 @@ def render(account: Mapping[str, Any]) -> bytes:
         if verdict["exit_code"]:
             kind = "failure" if verdict["exit_code"] == 1 else "error"
             ET.SubElement(case, kind, message=_said(verdict["word"])).text = _said(verdict["why"])
-    for attribute, tag in (("tests", "testcase"), ("failures", "testcase/failure"), ("errors", "testcase/error")):
+    for attribute, tag in (
+        ("tests", "testcase"),
+        ("failures", "testcase/failure"),
+        ("errors", "testcase/error"),
+    ):
         suite.set(attribute, str(len(suite.findall(tag))))
     root = ET.Element("testsuites")
     root.append(suite)

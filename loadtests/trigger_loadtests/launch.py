@@ -55,7 +55,9 @@ def run(
     with contextlib.ExitStack() as stack:
         children: list[subprocess.Popen[bytes]] = []
         if company.master or company.children:
-            runner: Any = environment.create_master_runner(company.host, 0 if company.children else company.port)
+            runner: Any = environment.create_master_runner(
+                company.host, 0 if company.children else company.port
+            )
             port = runner.server.port if company.children else company.port
             children = stack.enter_context(_children(company.children, port, secret))
             _gather(runner, plan.workers, children)
@@ -86,9 +88,20 @@ def _prepare() -> None:
 
 @contextlib.contextmanager
 def _children(count: int, port: int, secret: str) -> Iterator[list[subprocess.Popen[bytes]]]:
-    command = [sys.executable, "-m", "trigger_loadtests", "--worker", "--master-host", "127.0.0.1", "--master-port", str(port)]
+    command = [
+        sys.executable,
+        "-m",
+        "trigger_loadtests",
+        "--worker",
+        "--master-host",
+        "127.0.0.1",
+        "--master-port",
+        str(port),
+    ]
     started = [
-        subprocess.Popen(command, env=acquaintance.handed_down(secret), stdin=subprocess.DEVNULL, start_new_session=True)  # noqa: S603
+        subprocess.Popen(
+            command, env=acquaintance.handed_down(secret), stdin=subprocess.DEVNULL, start_new_session=True
+        )  # noqa: S603
         for _ in range(count)
     ]
     try:
@@ -107,7 +120,9 @@ def _gather(runner: Any, expected: int, children: Sequence[subprocess.Popen[byte
     until = time.monotonic() + GATHERING_SECONDS
     while runner.worker_count < expected:
         if time.monotonic() > until or any(child.poll() is not None for child in children):
-            raise NoWorkers(f"{runner.worker_count} of {expected} workers reported in within {GATHERING_SECONDS:.0f} s")
+            raise NoWorkers(
+                f"{runner.worker_count} of {expected} workers reported in within {GATHERING_SECONDS:.0f} s"
+            )
         gevent.sleep(0.05)
 
 

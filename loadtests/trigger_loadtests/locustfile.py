@@ -54,7 +54,11 @@ class Agent(FastHttpUser):
         self.send(ask, due=station.now())
 
     def _start_session(self) -> Ask | None:
-        rows, number = self.station.sessions_of(self.scenario) if self._next_session < 0 else (self._rows, self._next_session)
+        rows, number = (
+            self.station.sessions_of(self.scenario)
+            if self._next_session < 0
+            else (self._rows, self._next_session)
+        )
         self._rows, self._next_session = rows, number + 1
         self._session = iter(rows[number % len(rows)])
         return next(self._session, None)

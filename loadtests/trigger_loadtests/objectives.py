@@ -90,12 +90,18 @@ def parse(text: str) -> Objective:
         )
     scope, metric, unit = found["scope"], found["metric"], found["unit"]
     if scope is not None and scope not in _SCOPES:
-        raise ObjectiveError(f"objective {text!r}: {scope!r} is no scenario or mode; there are {', '.join(sorted(_SCOPES))}")
+        raise ObjectiveError(
+            f"objective {text!r}: {scope!r} is no scenario or mode; there are {', '.join(sorted(_SCOPES))}"
+        )
     if found["budget"] and metric != "missed-budget":
         raise ObjectiveError(f"objective {text!r}: only missed-budget takes a budget (@)")
-    allowed = {"errors": "%", "throttled": "%", "missed-budget": "%", "achieved-rate": "% /s"}.get(metric, "ms s")
+    allowed = {"errors": "%", "throttled": "%", "missed-budget": "%", "achieved-rate": "% /s"}.get(
+        metric, "ms s"
+    )
     if unit not in allowed.split():
-        raise ObjectiveError(f"objective {text!r}: {metric} is measured in {' or '.join(allowed.split())}, not {unit}")
+        raise ObjectiveError(
+            f"objective {text!r}: {metric} is measured in {' or '.join(allowed.split())}, not {unit}"
+        )
     if metric == "achieved-rate" and scope:
         raise ObjectiveError(f"objective {text!r}: achieved-rate is about the whole run; leave out {scope!r}")
     budget = None

@@ -68,7 +68,9 @@ def _ms(value: float | None) -> str:
 
 
 def _objectives(account: Account) -> str:
-    rows = [[row["objective"], row["shown"], "met" if row["met"] else "MISSED"] for row in account["objectives"]]
+    rows = [
+        [row["objective"], row["shown"], "met" if row["met"] else "MISSED"] for row in account["objectives"]
+    ]
     return f"<h2>Objectives</h2>{_table(['objective', 'measured', ''], rows)}" if rows else ""
 
 
@@ -111,13 +113,20 @@ def _capacity(account: Account) -> str:
     if not found:
         return ""
     steps = sorted(found["steps"], key=lambda step: step["rate"])
-    curve = [Series(at, [(step["rate"], step[f"{at}_ms"]) for step in steps], dots=True) for at in ("p50", "p95", "p99")]
+    curve = [
+        Series(at, [(step["rate"], step[f"{at}_ms"]) for step in steps], dots=True)
+        for at in ("p50", "p95", "p99")
+    ]
     rate = [
         Series("answered", [(step["rate"], step["achieved"]) for step in steps], dots=True),
         Series("wanted", [(step["rate"], step["rate"]) for step in steps], dashed=True),
     ]
     rows = [
-        [f"{step['rate']:.1f}/s", f"{step['achieved']:.1f}/s", *(_ms(step[f"{at}_ms"]) for at in ("p50", "p95", "p99"))]
+        [
+            f"{step['rate']:.1f}/s",
+            f"{step['achieved']:.1f}/s",
+            *(_ms(step[f"{at}_ms"]) for at in ("p50", "p95", "p99")),
+        ]
         + [str(step["errors"]), str(step["throttled"]), "met" if step["met"] else "broke"]
         for step in found["steps"]
     ]
@@ -137,7 +146,7 @@ def _plots(account: Account) -> list[str]:
     def over_time(field: str) -> list[tuple[float, float | None]]:
         return [(part["at"], part[field]) for part in line]
 
-    rates = [Series("sent", over_time("sent"))]
+    rates = [Series("sent", over_time("sent")), Series("answered", over_time("answered"))]
     if account["run"]["model"] == "open":
         rates.insert(0, Series("wanted", over_time("wanted"), dashed=True))
     total: Counter[str] = Counter()
@@ -161,6 +170,11 @@ def _plots(account: Account) -> list[str]:
         plots.append(plot("Failures by reason", reasons, x_label=seconds, y_label="calls"))
     if any(part["throttled"] for part in line):
         plots.append(
-            plot("Throttled and withheld", [Series("calls", over_time("throttled"))], x_label=seconds, y_label="calls")
+            plot(
+                "Throttled and withheld",
+                [Series("calls", over_time("throttled"))],
+                x_label=seconds,
+                y_label="calls",
+            )
         )
     return plots

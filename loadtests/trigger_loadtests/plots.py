@@ -8,7 +8,7 @@ from html import escape
 from typing import NamedTuple
 
 WIDTH, HEIGHT = 860, 250
-LEFT, RIGHT, TOP, BOTTOM = 64, 16, 14, 34
+LEFT, RIGHT, TOP, BOTTOM = 64, 16, 26, 34
 
 COLOURS = ("#1f5fa8", "#c2511b", "#2e7d4f", "#7b3f9e", "#a8860c", "#555f6b", "#b3264a", "#1f8a9c")
 
@@ -38,7 +38,9 @@ def plot(title: str, series: Sequence[Series], *, x_label: str, y_label: str) ->
 
     parts = [_frame(x_low, x_high, y_high, x_label, y_label)]
     parts.extend(
-        _line(line, COLOURS[number % len(COLOURS)], [None if y is None else place(x, y) for x, y in line.points])
+        _line(
+            line, COLOURS[number % len(COLOURS)], [None if y is None else place(x, y) for x, y in line.points]
+        )
         for number, line in enumerate(series)
     )
     return (
@@ -70,7 +72,8 @@ def _line(line: Series, colour: str, places: Sequence[str | None]) -> str:
     ]
     marks = [place for run in runs for place in run if line.dots or len(run) == 1]
     drawn.extend(
-        f'<circle cx="{place.split(",")[0]}" cy="{place.split(",")[1]}" r="3.5" fill="{colour}"/>' for place in marks
+        f'<circle cx="{place.split(",")[0]}" cy="{place.split(",")[1]}" r="3.5" fill="{colour}"/>'
+        for place in marks
     )
     return "".join(drawn)
 
@@ -87,10 +90,12 @@ def _frame(x_low: float, x_high: float, y_high: float, x_label: str, y_label: st
     for tick in range(6):
         value = x_low + (x_high - x_low) * tick / 5
         across = LEFT + tick / 5 * (WIDTH - LEFT - RIGHT)
-        parts.append(f'<text x="{across:.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{_short(value)}</text>')
+        parts.append(
+            f'<text x="{across:.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{_short(value)}</text>'
+        )
     parts.append(
         f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 3}" text-anchor="end">{escape(x_label)}</text>'
-        f'<text x="4" y="{TOP - 3}" text-anchor="start">{escape(y_label)}</text>'
+        f'<text x="4" y="{TOP - 14}" text-anchor="start">{escape(y_label)}</text>'
     )
     return "".join(parts)
 

@@ -59,7 +59,18 @@ class Draw:
 def invented(seed: int, size: int = 200) -> Population:
     """Invent a population; no row of it exists at any target."""
     draw = random.Random(f"population-{seed}")
-    words = ("ledger", "parser", "queue", "session", "cache", "router", "billing", "export", "planner", "token")
+    words = (
+        "ledger",
+        "parser",
+        "queue",
+        "session",
+        "cache",
+        "router",
+        "billing",
+        "export",
+        "planner",
+        "token",
+    )
     rows = tuple(
         Known(
             user_id=f"load-user-{draw.randint(1, 60)}",
@@ -79,5 +90,7 @@ def invented(seed: int, size: int = 200) -> Population:
 
 def known(rows: Iterable[Known], source: str) -> Population:
     """Make a population of real rows; those that nothing can fire are left out."""
-    kept = [row for row in rows if row.entities and (row.user_id or row.agent_id or row.app_id or row.group_ids)]
+    kept = [
+        row for row in rows if row.entities and (row.user_id or row.agent_id or row.app_id or row.group_ids)
+    ]
     return Population(tuple(kept[:LARGEST]), source)

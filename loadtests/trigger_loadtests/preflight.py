@@ -26,7 +26,9 @@ def look(plan: Plan, key: str, key_source: str) -> None:
     parts = urlsplit(plan.target)
     host, where = parts.hostname or "", plan.target
     row = plan.population.rows[0]
-    body = orjson.dumps({"user_id": row.user_id or "load-user-1", "entities": [row.entities[0]], "mode": "retrieve"})
+    body = orjson.dumps(
+        {"user_id": row.user_id or "load-user-1", "entities": [row.entities[0]], "mode": "retrieve"}
+    )
     connection: http.client.HTTPConnection
     if parts.scheme == "https":
         context = ssl._create_unverified_context() if plan.insecure else ssl.create_default_context()  # noqa: S323, SLF001
@@ -34,7 +36,9 @@ def look(plan: Plan, key: str, key_source: str) -> None:
     else:
         connection = http.client.HTTPConnection(host, parts.port, timeout=plan.timeout)
     try:
-        connection.request("POST", f"{parts.path}{PATH}", body, {"x-api-key": key, "Content-Type": "application/json"})
+        connection.request(
+            "POST", f"{parts.path}{PATH}", body, {"x-api-key": key, "Content-Type": "application/json"}
+        )
         status = connection.getresponse().status
     except socket.gaierror as error:
         raise NothingThere(f"the name {host} cannot be resolved (DNS): {error.strerror}") from error

@@ -70,7 +70,11 @@ class Cell:
 
 @dataclass(slots=True)
 class Bin:
-    """A slice of the run's time, for the plots: calls by the moment at which they were due."""
+    """A slice of the run's time, for the plots.
+
+    Response times, failures and throttling belong to the moment at which the call was due; calls sent and answers
+    received to the moment at which that happened.
+    """
 
     response: HdrHistogram = field(default_factory=histogram)
     counts: Counter[str] = field(default_factory=Counter[str])
@@ -114,7 +118,9 @@ class Recorder:
         moment = self._bin(call.due)
         verdict = call.verdict
         cell.outcomes[verdict.outcome] += 1
-        moment.counts["sent"] += 1
+        self._bin(call.sent).counts["sent"] += 1
+        if verdict.outcome in ("good", "refused"):
+            self._bin(call.done).counts["answered"] += 1
         if verdict.timed:
             response = microseconds(call.done - call.due)
             cell.response.record_value(response)
@@ -208,4 +214,8 @@ def milliseconds(hist: HdrHistogram, percentile: float) -> float | None:
 def share_over(hist: HdrHistogram, seconds: float) -> int:
     """Return how many recorded durations were longer than this."""
     limit = microseconds(seconds)
-    return sum(item.count_added_in_this_iter_step for item in hist if item.value_iterated_to > hist.get_highest_equivalent_value(limit))
+    return sum(
+        item.count_added_in_this_iter_step
+        for item in hist
+        if item.value_iterated_to > hist.get_highest_equivalent_value(limit)
+    )

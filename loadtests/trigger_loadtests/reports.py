@@ -32,6 +32,19 @@ def table(account: Account) -> str:
     return render(account, colour=sys.stdout.isatty())
 
 
+def unwritable(*paths: Path | None) -> str | None:
+    """Say which of these files could not be written: better known before a run than after it."""
+    for path in paths:
+        if path is None:
+            continue
+        try:
+            with path.open("ab"):
+                pass
+        except OSError as error:
+            return f"{path} cannot be written: {error.strerror}"
+    return None
+
+
 def write(
     account: Account,
     *,
@@ -51,7 +64,19 @@ def write(
         junit.write_bytes(junit_file.render(account))
 
 
-_COLUMNS = ("at", "seconds", "wanted", "sent", "throttled", "failed", "p50_ms", "p95_ms", "p99_ms", "max_ms")
+_COLUMNS = (
+    "at",
+    "seconds",
+    "wanted",
+    "sent",
+    "answered",
+    "throttled",
+    "failed",
+    "p50_ms",
+    "p95_ms",
+    "p99_ms",
+    "max_ms",
+)
 
 
 def _write_csv(account: Account, path: Path) -> None:

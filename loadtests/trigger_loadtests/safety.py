@@ -31,7 +31,9 @@ def base_url(text: str) -> str:
     try:
         _ = parts.port
     except ValueError as error:
-        raise TargetError(f"the target's port is not a number between 0 and 65535: {_shown(text)!r}") from error
+        raise TargetError(
+            f"the target's port is not a number between 0 and 65535: {_shown(text)!r}"
+        ) from error
     return text.rstrip("/").removesuffix("/v1/memories/trigger")
 
 

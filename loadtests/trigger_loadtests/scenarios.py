@@ -75,11 +75,16 @@ def _tool_call(draw: Draw, entity: str) -> dict[str, Any]:
     """A call of a coding agent's tool that touches the entity, with arguments as such tools have them."""
     tool = draw.one_of("Edit", "Write", "Bash", "Read", "mcp__tracker__search")
     path = f"/home/dev/work/{draw.one_of('src', 'lib', 'tests')}/{entity}"
-    lines = "\n".join(f"    value_{n} = compute(value_{n - 1}, retries={n})" for n in range(1, draw.random.randint(3, 14)))
+    lines = "\n".join(
+        f"    value_{n} = compute(value_{n - 1}, retries={n})" for n in range(1, draw.random.randint(3, 14))
+    )
     args: dict[str, Any] = {
         "Edit": {"file_path": path, "old_string": lines, "new_string": lines.replace("compute", "recompute")},
         "Write": {"file_path": path, "content": f"def main():\n{lines}\n"},
-        "Bash": {"command": f"python -m pytest -q {entity} && git commit -am 'touch {entity}'", "timeout": 120000},
+        "Bash": {
+            "command": f"python -m pytest -q {entity} && git commit -am 'touch {entity}'",
+            "timeout": 120000,
+        },
         "Read": {"file_path": path, "offset": draw.random.randint(0, 400), "limit": 200},
         "mcp__tracker__search": {"query": entity, "filters": {"state": ["open", "blocked"], "limit": 20}},
     }[tool]
@@ -98,7 +103,9 @@ def _coding(draw: Draw, compose: float, scenario: str, *, first_touch_only: bool
     me, task = draw.row(), draw.one_of(*_TASKS)
     scope, touched, asks = _scope(me, draw), set[str](), list[Ask]()
     for _ in range(draw.random.randint(6, 14)):
-        entity = draw.one_of(*me.entities) if draw.random.random() < 0.5 else draw.one_of(*draw.row().entities)
+        entity = (
+            draw.one_of(*me.entities) if draw.random.random() < 0.5 else draw.one_of(*draw.row().entities)
+        )
         call = _tool_call(draw, entity)
         known = f"{call['tool']} {entity}"
         if first_touch_only and known in touched:
@@ -160,7 +167,12 @@ def entities(draw: Draw, compose: float) -> Session:
     """A client that extracts identifiers itself."""
     me = draw.row()
     names = [*me.entities, *draw.row().entities][: draw.random.randint(1, 6)]
-    request = {"entities": names, "mode": _mode(draw, compose), "include": ["lesson", "procedure"], **_scope(me, draw)}
+    request = {
+        "entities": names,
+        "mode": _mode(draw, compose),
+        "include": ["lesson", "procedure"],
+        **_scope(me, draw),
+    }
     return (_ask("entities", request, _pause(draw, 1.0)),)
 
 
@@ -186,7 +198,13 @@ def careless(draw: Draw, _compose: float) -> Session:
     ]
     asks = [Ask("careless", "invalid", body, "invalid", _pause(draw, 1.0)) for body in wrong]
     asks.append(
-        Ask("careless", "invalid", orjson.dumps({**scoped, "entities": [entity]}), "unauthorised", _pause(draw, 1.0))
+        Ask(
+            "careless",
+            "invalid",
+            orjson.dumps({**scoped, "entities": [entity]}),
+            "unauthorised",
+            _pause(draw, 1.0),
+        )
     )
     return (draw.random.choice(asks),)
 
@@ -213,7 +231,9 @@ USUAL_MIX: dict[str, int] = {
 }
 
 
-def sessions(scenario: str, population: Population, seed: int, compose: float, asks: int = 400) -> tuple[Session, ...]:
+def sessions(
+    scenario: str, population: Population, seed: int, compose: float, asks: int = 400
+) -> tuple[Session, ...]:
     """Write sessions of one scenario until they hold at least so many asks."""
     draw, written, count = Draw(population, f"{seed}-{scenario}"), list[Session](), 0
     while count < asks:
@@ -223,7 +243,9 @@ def sessions(scenario: str, population: Population, seed: int, compose: float, a
     return tuple(written)
 
 
-def deal(mix: Mapping[str, int], population: Population, seed: int, compose: float, asks: int = 4096) -> Session:
+def deal(
+    mix: Mapping[str, int], population: Population, seed: int, compose: float, asks: int = 4096
+) -> Session:
     """Return one long row of asks for the open model, the scenarios mixed by weight, each in its own order."""
     rows = {
         scenario: [ask for session in sessions(scenario, population, seed, compose) for ask in session]

@@ -54,6 +54,7 @@ class Station:
         self.why_closed = ""
         self.quiet_until = 0.0
         self.mishaps: list[str] = []
+        self._secret = key
         self._budget = -(-plan.max_requests // shares)
         self._sessions: dict[str, tuple[Session, ...]] = {}
         self._joined: dict[str, int] = {}
@@ -123,7 +124,7 @@ class Station:
         """Note a failure of the generator itself."""
         self.recorder.counts["mishaps"] += 1
         if len(self.mishaps) < 5:
-            self.mishaps.append(what)
+            self.mishaps.append(what.replace(self._secret, "[key]")[:300] if self._secret else what[:300])
 
     def report(self) -> dict[str, Any]:
         """Return what happened since the last report, ready to travel."""

@@ -14,9 +14,18 @@ from rich.text import Text
 def render(account: Mapping[str, Any], *, width: int = 110, colour: bool = False) -> str:
     """Return the whole table, ready to print."""
     out = StringIO()
-    console = Console(file=out, width=width, force_terminal=colour, no_color=not colour, highlight=False, legacy_windows=False)
+    console = Console(
+        file=out,
+        width=width,
+        force_terminal=colour,
+        no_color=not colour,
+        highlight=False,
+        legacy_windows=False,
+    )
     run, rate, verdict = account["run"], account["rate"], account["verdict"]
-    console.print(Text(f"trigger-load  {run['target']}  {run['profile']}, {run['model']} model, {run['elapsed']:.1f} s"))
+    console.print(
+        Text(f"trigger-load  {run['target']}  {run['profile']}, {run['model']} model, {run['elapsed']:.1f} s")
+    )
     wanted = "" if rate["wanted"] is None else f" of {rate['wanted']:.1f}/s wanted"
     console.print(
         f"answered {rate['achieved']:.1f}/s{wanted} · sent {rate['sent']} · throttled {account['overall']['throttled']}"
@@ -34,14 +43,27 @@ def render(account: Mapping[str, Any], *, width: int = 110, colour: bool = False
         console.print(Text(note))
     for said in verdict["shortfalls"]:
         console.print(Text(f"GENERATOR FELL SHORT: {said}", style="bold red"))
-    console.print(Text(f"{verdict['word'].upper()} (exit {verdict['exit_code']}): {verdict['why']}", style="bold"))
+    console.print(
+        Text(f"{verdict['word'].upper()} (exit {verdict['exit_code']}): {verdict['why']}", style="bold")
+    )
     return out.getvalue()
 
 
 def _figures(account: Mapping[str, Any]) -> Table:
     table = Table(box=None, padding=(0, 1), header_style="")
     table.add_column("")
-    for name in ("sent", "failed", "throttled", "p50", "p95", "p99", "p99.9", "max", "service p50", "service p99"):
+    for name in (
+        "sent",
+        "failed",
+        "throttled",
+        "p50",
+        "p95",
+        "p99",
+        "p99.9",
+        "max",
+        "service p50",
+        "service p99",
+    ):
         table.add_column(name, justify="right")
     rows = {"all": account["overall"], **account["scenarios"], **account["modes"]}
     for name, figures in rows.items():

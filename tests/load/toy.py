@@ -31,7 +31,12 @@ _ROW = {
     "group_ids": [],
     "categories": [],
     "score": None,
-    "details": {"trigger_entities": ["ERR-1000"], "matched_on": ["ERR-1000"], "because": None, "confidence": None},
+    "details": {
+        "trigger_entities": ["ERR-1000"],
+        "matched_on": ["ERR-1000"],
+        "because": None,
+        "confidence": None,
+    },
     "created_at": "2026-01-01T00:00:00Z",
     "updated_at": "2026-01-01T00:00:00Z",
 }
@@ -60,7 +65,9 @@ class Toy:
         received = time.monotonic()
         self.began = self.began or received
         start, *lines = head.split("\r\n")
-        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
+        headers = {
+            name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)
+        }
         body = await reader.readexactly(int(headers.get("content-length", "0")))
         self.served += 1
         status, kind, content, more = await self.answer(start.split()[1], headers, body)
@@ -77,7 +84,9 @@ class Toy:
             self.log.write(f"{received:.6f} {time.monotonic():.6f}\n")
         return not cut
 
-    async def answer(self, path: str, headers: dict[str, str], body: bytes) -> tuple[int, str, bytes, dict[str, str]]:
+    async def answer(
+        self, path: str, headers: dict[str, str], body: bytes
+    ) -> tuple[int, str, bytes, dict[str, str]]:
         options, now = self.options, time.monotonic()
         assert self.began is not None
         since = now - self.began
@@ -105,7 +114,12 @@ class Toy:
         try:
             asked = json.loads(body)
         except ValueError:
-            return 422, "", json.dumps({"detail": [{"type": "json_invalid", "loc": ["body", 0], "msg": "x"}]}).encode(), {}
+            return (
+                422,
+                "",
+                json.dumps({"detail": [{"type": "json_invalid", "loc": ["body", 0], "msg": "x"}]}).encode(),
+                {},
+            )
         if request_violations(asked):
             return 422, "", _error("invalid_request"), {}
         return 200, "", _found(asked.get("mode", "compose")), {}
@@ -147,7 +161,9 @@ def _found(mode: str) -> bytes:
 
 
 async def serve(options: argparse.Namespace) -> None:
-    server = await asyncio.start_server(Toy(options).connection, "127.0.0.1", options.port, backlog=1024, limit=1 << 22)
+    server = await asyncio.start_server(
+        Toy(options).connection, "127.0.0.1", options.port, backlog=1024, limit=1 << 22
+    )
     print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", flush=True)
     async with server:
         await server.serve_forever()
