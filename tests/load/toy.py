@@ -1,8 +1,8 @@
-"""A toy of the endpoint whose behaviour under load is known: delays, stalls, errors, limits, all from the command line.
+"""A toy of the endpoint whose behaviour under load is known, all of it from the command line.
 
-`python -m tests.load.toy --delay 0.01 --freeze-at 5 --freeze-for 2` prints its URL and serves until it is killed. It
-answers as the contract says unless told otherwise; time counts from the first request. `--log` writes one line a request:
-seconds received and answered.
+`python -m tests.load.toy --delay 0.01 --freeze-at 5 --freeze-for 2` prints its URL and serves until it is
+killed. It answers as the contract says unless told otherwise; time counts from the first request. `--log`
+writes one line a request: the seconds at which it was received and answered.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import asyncio
 import contextlib
 import json
 import os
-import random
 import sys
 import time
+from pathlib import Path
 from typing import TextIO
 
 from trigger_contracts.validation import request_violations
@@ -42,17 +42,20 @@ _ROW = {
 }
 
 
+_FAULTS = ("500", "html", "redirect", "reset", "cut", "mode", "row-type", "schema", "hang")
+
+
 class Toy:
     """The server's behaviour and its state."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
-        self.draw = random.Random(1)
+        self.faults = 0
         self.began: float | None = None
         self.served = 0
         self.lane = asyncio.Lock()
         self.window = (0.0, 0)
-        self.log: TextIO | None = open(options.log, "w", buffering=1) if options.log else None  # noqa: SIM115
+        self.log: TextIO | None = Path(options.log).open("w", buffering=1) if options.log else None
 
     async def connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
@@ -109,8 +112,12 @@ class Toy:
             self.window = (second, used)
             if used > options.limit:
                 return 429, "", _error("rate_limited"), {"Retry-After": "1"}
-        if self.draw.random() < options.fault_rate:
-            return self.fault()
+        if options.fault_every and self.served % options.fault_every == 0:
+            self.faults += 1
+            kind = _FAULTS[self.faults % len(_FAULTS)] if options.fault == "each" else options.fault
+            if kind == "hang":
+                await asyncio.sleep(30)
+            return fault(kind)
         try:
             asked = json.loads(body)
         except ValueError:
@@ -124,22 +131,23 @@ class Toy:
             return 422, "", _error("invalid_request"), {}
         return 200, "", _found(asked.get("mode", "compose")), {}
 
-    def fault(self) -> tuple[int, str, bytes, dict[str, str]]:
-        match self.options.fault:
-            case "html":
-                return 200, "html", b"<!doctype html><p>It works!</p>", {}
-            case "redirect":
-                return 307, "", b"", {"Location": "/elsewhere"}
-            case "reset" | "cut":
-                return 200, self.options.fault, _found("retrieve"), {}
-            case "mode":
-                return 200, "", _found("search"), {}
-            case "row-type":
-                return 200, "", _found("retrieve").replace(b'"lesson"', b'"fact"'), {}
-            case "schema":
-                return 200, "", _found("retrieve").replace(b'"object": "memory"', b'"object": 7'), {}
-            case _:
-                return 500, "", _error("trigger_failed"), {}
+
+def fault(kind: str) -> tuple[int, str, bytes, dict[str, str]]:
+    match kind:
+        case "html":
+            return 200, "html", b"<!doctype html><p>It works!</p>", {}
+        case "redirect":
+            return 307, "", b"", {"Location": "/elsewhere"}
+        case "reset" | "cut":
+            return 200, kind, _found("retrieve"), {}
+        case "mode":
+            return 200, "", _found("search"), {}
+        case "row-type":
+            return 200, "", _found("retrieve").replace(b'"lesson"', b'"fact"'), {}
+        case "schema":
+            return 200, "", _found("retrieve").replace(b'"object": "memory"', b'"object": 7'), {}
+        case _:
+            return 500, "", _error("trigger_failed"), {}
 
 
 def _error(code: str) -> bytes:
@@ -178,7 +186,7 @@ def main() -> None:
     parser.add_argument("--per-second", type=float, default=0.0, help="one lane that serves so many a second")
     parser.add_argument("--limit", type=int, default=0, help="429 beyond so many a second")
     parser.add_argument("--fault", default="500")
-    parser.add_argument("--fault-rate", type=float, default=0.0)
+    parser.add_argument("--fault-every", type=int, default=0)
     parser.add_argument("--die-at", type=float, default=0.0)
     parser.add_argument("--log")
     asyncio.run(serve(parser.parse_args()))
