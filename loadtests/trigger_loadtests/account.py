@@ -12,7 +12,7 @@ from typing import Any
 from trigger_loadtests import health, shapes
 from trigger_loadtests.finished import Run, Step
 from trigger_loadtests.objectives import BUDGETS, Objective, Pace, Result, judge, missed_budget
-from trigger_loadtests.recorder import Cell, Recorder, milliseconds
+from trigger_loadtests.recorder import Cell, Recorder, percentiles
 
 FORMAT = "trigger-load/1"
 PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9, 100.0)
@@ -199,7 +199,15 @@ def figures(cell: Cell) -> dict[str, Any]:
 
 
 def _percentiles(hist: Any) -> dict[str, float | None]:
-    return {("max" if at == 100 else f"p{at:g}"): milliseconds(hist, at) for at in PERCENTILES}
+    return {
+        ("max" if at == 100 else f"p{at:g}"): value for at, value in percentiles(hist, PERCENTILES).items()
+    }
+
+
+def _named_percentiles(hist: Any, *wanted: float) -> dict[str, float | None]:
+    return {
+        ("max_ms" if at == 100 else f"p{at:g}_ms"): value for at, value in percentiles(hist, wanted).items()
+    }
 
 
 def _named(recorder: Recorder, names: Sequence[str]) -> dict[str, Any]:
@@ -217,10 +225,7 @@ def _timeline(recorder: Recorder) -> list[dict[str, Any]]:
             "answered": round(part.counts["answered"] / width, 3),
             "throttled": part.counts["throttled"] + part.counts["withheld"],
             "failures": dict(part.failures),
-            "p50_ms": milliseconds(part.response, 50),
-            "p95_ms": milliseconds(part.response, 95),
-            "p99_ms": milliseconds(part.response, 99),
-            "max_ms": milliseconds(part.response, 100),
+            **_named_percentiles(part.response, 50, 95, 99, 100),
         }
         for number, part in sorted(recorder.bins.items())
     ]
@@ -243,9 +248,7 @@ def _step(recorder: Recorder, number: int, step: Step) -> dict[str, Any]:
         "achieved": round(step.achieved, 3),
         "met": step.met,
         "kept_up": step.kept_up,
-        "p50_ms": milliseconds(total.response, 50),
-        "p95_ms": milliseconds(total.response, 95),
-        "p99_ms": milliseconds(total.response, 99),
+        **_named_percentiles(total.response, 50, 95, 99),
         "errors": total.outcomes["failed"],
         "throttled": total.outcomes["throttled"],
         "missed": [result.objective.text for result in step.results if not result.met],

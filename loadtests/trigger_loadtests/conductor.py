@@ -120,7 +120,8 @@ class Conductor:
             self._take(self.members.setdefault(client_id, Member(client_id)), report)
 
     def _take(self, member: Member, report: Any) -> None:
-        self.recorder.absorb(report)
+        if "figures" in report:
+            self.recorder.absorb(report["figures"])
         member.in_flight, member.stages_done = report["in_flight"], report["stages_done"]
         member.finished = member.finished or report["finished"]
         member.why_closed = member.why_closed or report["why_closed"]
@@ -132,7 +133,9 @@ class Conductor:
         """Hear the only process there is, or notice workers that went away."""
         if not self._is_master:
             if hasattr(self._environment, "trigger_station"):
-                self._take(self.members["local"], surroundings.station(self._environment).report())
+                station = surroundings.station(self._environment)
+                self.recorder = station.recorder  # shared: to encode figures only to read them back costs lateness
+                self._take(self.members["local"], station.standing())
             return
         gone = self._lost_children()
         for name, member in self.members.items():

@@ -8,8 +8,9 @@ refusal must not flatter a percentile. Knows nothing of Locust or HTTP.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -211,11 +212,16 @@ def milliseconds(hist: HdrHistogram, percentile: float) -> float | None:
     return round(value / 1000, 3)
 
 
+def percentiles(hist: HdrHistogram, wanted: Sequence[float]) -> dict[float, float | None]:
+    """Return several percentiles in milliseconds, in one pass over the histogram."""
+    if not hist.get_total_count():
+        return dict.fromkeys(wanted)
+    found = hist.get_percentile_to_value_dict([at for at in wanted if at < 100])
+    return {at: round(found.get(at, hist.get_max_value()) / 1000, 3) for at in wanted}
+
+
 def share_over(hist: HdrHistogram, seconds: float) -> int:
     """Return how many recorded durations were longer than this."""
-    limit = microseconds(seconds)
-    return sum(
-        item.count_added_in_this_iter_step
-        for item in hist
-        if item.value_iterated_to > hist.get_highest_equivalent_value(limit)
-    )
+    limit = hist.get_highest_equivalent_value(microseconds(seconds))
+    first = bisect_right(range(hist.counts_len), limit, key=hist.get_value_from_index)
+    return sum(hist.get_count_at_index(index) for index in range(first, hist.counts_len))

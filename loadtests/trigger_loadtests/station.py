@@ -128,11 +128,16 @@ class Station:
 
     def report(self) -> dict[str, Any]:
         """Return what happened since the last report, ready to travel."""
+        return {**self.standing(), "figures": self.recorder.drain()}
+
+    def standing(self) -> dict[str, Any]:
+        """Return how this process stands, without its figures."""
         self.recorder.counts["schema-checked"] += self.judge.schema_checked
         self.judge.schema_checked = 0
         said, self.mishaps = self.mishaps, []
+        if self.closing and not self.scheduled and not self.in_flight:
+            self.finished = True  # agents of the closed model have nobody else to say so
         return {
-            **self.recorder.drain(),
             "in_flight": self.in_flight,
             "finished": self.finished,
             "stages_done": self.stages_done,
