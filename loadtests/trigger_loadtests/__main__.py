@@ -25,25 +25,18 @@ CONTEXT = {
 }
 
 
-class Duration(click.ParamType):
-    """Seconds, or a number with s, m or h."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Read it."""
-        if isinstance(value, (int, float)):
-            return float(value)
-        number, unit = str(value).strip(), 1.0
-        if number[-1:] in ("s", "m", "h"):
-            number, unit = number[:-1], {"s": 1.0, "m": 60.0, "h": 3600.0}[number[-1]]
-        try:
-            seconds = float(number) * unit
-        except ValueError:
-            self.fail(f"{value!r} is no time; write 30, 30s, 5m or 1h", param, ctx)
-        if not 0 < seconds <= safety.MOST_SECONDS:
-            self.fail(f"{value!r} is not between 0 and 24 h", param, ctx)
-        return seconds
+def seconds(text: str) -> float:
+    """Read a time: seconds, or a number with s, m or h."""
+    number, unit = text.strip(), 1.0
+    if number[-1:] in ("s", "m", "h"):
+        number, unit = number[:-1], {"s": 1.0, "m": 60.0, "h": 3600.0}[number[-1]]
+    try:
+        value = float(number) * unit
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is no time; write 30, 30s, 5m or 1h") from None
+    if not 0 < value <= safety.MOST_SECONDS:
+        raise click.BadParameter(f"{text!r} is not between 0 and 24 h")
+    return value
 
 
 def _mix(written: Sequence[str]) -> dict[str, int]:
@@ -66,8 +59,8 @@ def _mix(written: Sequence[str]) -> dict[str, int]:
 
 @click.command(
     context_settings=CONTEXT,
-    epilog="Compare two runs: trigger-load compare A.json B.json.  Exit 0 objectives met, 1 missed, 2 wrong use or "
-    "nothing there, 3 the generator fell short, workers were lost or the run was interrupted.",
+    epilog="Compare two runs: trigger-load compare A.json B.json.  Exit 0 objectives met, 1 missed, "
+    "2 wrong use or nothing there, 3 the generator fell short, workers were lost or the run was interrupted.",
 )
 @click.argument("target", metavar="URL", required=False)
 @click.option(
@@ -90,7 +83,13 @@ def _mix(written: Sequence[str]) -> dict[str, int]:
     type=click.IntRange(1, 50_000),
     help="Closed model: agents. With --rate: most calls in flight.",
 )
-@click.option("-d", "--duration", type=Duration(), help="Length of the run: 30s, 5m, 1h (capacity: at most).")
+@click.option(
+    "-d",
+    "--duration",
+    type=seconds,
+    metavar="TIME",
+    help="Length of the run: 30s, 5m, 1h (capacity: at most).",
+)
 @click.option(
     "-o", "--objective", "written", multiple=True, help="p95<800ms, errors<1%, coding:p99<2s, ... Repeatable."
 )
@@ -120,7 +119,12 @@ def _mix(written: Sequence[str]) -> dict[str, int]:
     help="After a 429.",
 )
 @click.option(
-    "--timeout", type=Duration(), default=10.0, show_default=True, help="Longest wait for an answer."
+    "--timeout",
+    type=seconds,
+    metavar="TIME",
+    default="10s",
+    show_default=True,
+    help="Longest wait for an answer.",
 )
 @click.option(
     "--max-requests", type=click.IntRange(1, safety.MOST_REQUESTS), default=1_000_000, show_default=True
@@ -170,14 +174,14 @@ def _mix(written: Sequence[str]) -> dict[str, int]:
 @click.option("-q", "--quiet", is_flag=True, help="No live view.")
 @click.version_option(package_name="trigger-kit", message="trigger-load %(version)s")
 def run_command(**options: Any) -> None:
-    """Load an implementation of POST /v1/memories/trigger as agents do, and say whether it meets its objectives."""
+    """Load an implementation of POST /v1/memories/trigger as agents do; say whether it copes."""
     if options["worker"]:
         sys.exit(_work(options))
     if not options["target"]:
         raise click.UsageError("give the base URL of a target, such as http://127.0.0.1:8080")
     try:
         sys.exit(_conduct(options))
-    except (safety.TargetError, ObjectiveError, acquaintance.Unknown) as error:
+    except (safety.TargetError, ObjectiveError, acquaintance.UnknownError) as error:
         raise click.UsageError(str(error)) from error
 
 
@@ -194,13 +198,13 @@ def _work(options: dict[str, Any]) -> int:
 def _plan(options: dict[str, Any], target: str, key: acquaintance.Key) -> Plan:
     profile: Profile = options["profile"]
     usual, rate, users = USUAL[profile], options["rate"], options["users"]
-    seconds = options["duration"] or usual.seconds
+    length = options["duration"] or usual.seconds
     closed = users is not None and rate is None
     if closed and profile == "capacity":
         raise click.UsageError(
             "capacity searches for a rate (open model): give --rate to start from, not --users alone"
         )
-    stages = shapes.stages(profile, float(users) if closed else rate or usual.rate, seconds)
+    stages = shapes.stages(profile, float((users if closed else rate) or usual.rate), length)
     if not closed and (asked := sum(stage.area for stage in stages)) > options["max_requests"]:
         raise click.UsageError(
             f"this run would make {asked:,.0f} calls, more than --max-requests {options['max_requests']:,}"
@@ -211,7 +215,7 @@ def _plan(options: dict[str, Any], target: str, key: acquaintance.Key) -> Plan:
         profile=profile,
         model="closed" if closed else "open",
         stages=stages,
-        seconds=seconds,
+        seconds=length,
         max_requests=options["max_requests"],
         max_in_flight=users if users and not closed else 4000,
         timeout=options["timeout"],
@@ -223,11 +227,11 @@ def _plan(options: dict[str, Any], target: str, key: acquaintance.Key) -> Plan:
         poisson=options["poisson"],
         insecure=options["insecure"],
         workers=workers,
-        bin_seconds=max(1.0, float(-(-seconds // 120))),
+        bin_seconds=max(1.0, float(-(-length // 120))),
         owned=tuple(options["owned"]),
         first_rate=rate or usual.rate,
         top_rate=options["max_rate"],
-        stage_seconds=min(max(seconds / 20, 2.0), 15.0),
+        stage_seconds=min(max(length / 20, 2.0), 15.0),
     )
 
 
@@ -256,10 +260,10 @@ def _conduct(options: dict[str, Any]) -> int:
         preflight.look(plan, key.secret, key.source)
         with live.view(plan, quiet=options["quiet"]) as watch:
             run = launch.run(plan, key.secret, chosen, _company(options), watch=watch)
-    except preflight.NothingThere as error:
+    except preflight.NothingThereError as error:
         click.echo(f"trigger-load: {error}", err=True)
         return account.NOTHING
-    except launch.NoWorkers as error:
+    except launch.NoWorkersError as error:
         click.echo(f"trigger-load: {error}", err=True)
         return account.SHORT
     document = account.document(run, chosen, started=started, version=reports.version())

@@ -1,7 +1,7 @@
 """A finished run, added up: the verdict, and everything that the reports show, as plain JSON values.
 
-The one place where figures are computed from the recorder; the table, the page, the CSV and the comparison all read
-the document that is made here. Its form is written down in `report.schema.json`.
+The one place where figures are computed from the recorder; the table, the page, the CSV and the
+comparison all read the document that is made here. Its form is written down in `report.schema.json`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import Any
 
 from trigger_loadtests import health, shapes
 from trigger_loadtests.finished import Run, Step
+from trigger_loadtests.histograms import Histogram
 from trigger_loadtests.objectives import BUDGETS, Objective, Pace, Result, judge, missed_budget
-from trigger_loadtests.recorder import Cell, Recorder, percentiles
+from trigger_loadtests.recorder import Cell, Recorder
 
 FORMAT = "trigger-load/1"
 PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9, 100.0)
@@ -20,8 +21,9 @@ MET, MISSED, NOTHING, SHORT = 0, 1, 2, 3
 
 #: What the closed model cannot show, in words.
 CLOSED_NOTE = (
-    "Closed model: an agent that waits for an answer does not ask meanwhile, so a stall of the target delays only the calls "
-    "in flight and these percentiles cannot show it fully. Use --rate (open model) to see it."
+    "Closed model: an agent that waits for an answer does not ask meanwhile, so a stall of the target "
+    "delays only the calls in flight and these percentiles cannot show it fully. "
+    "Use --rate (open model) to see it."
 )
 
 
@@ -40,7 +42,7 @@ def document(run: Run, objectives: Sequence[Objective], *, started: str, version
             cpu=[member.cpu for member in run.members],
             max_in_flight=plan.max_in_flight,
             open_model=open_model,
-            all_met=all(result.met for result in results),
+            doubtful=any(not result.met and result.objective.timely for result in results),
         )
         if plan.profile != "capacity"
         else _short_search(run)
@@ -48,7 +50,8 @@ def document(run: Run, objectives: Sequence[Objective], *, started: str, version
     if lost:
         short.insert(
             0,
-            f"{lost} of {len(run.members)} workers were lost; their share of the load was not sent or not counted",
+            f"{lost} of {len(run.members)} workers were lost; "
+            "their share of the load was not sent or not counted",
         )
     code, why = _verdict(run, total, results, short)
     return {
@@ -76,7 +79,7 @@ def document(run: Run, objectives: Sequence[Objective], *, started: str, version
             "word": _WORDS[code],
             "why": why,
             "shortfalls": short,
-            "notes": _notes(run),
+            "notes": _notes(run, total, short),
         },
         "objectives": [_objective(result) for result in results],
         "rate": {
@@ -160,8 +163,15 @@ def _capacity_verdict(run: Run) -> tuple[int, str]:
             return MISSED, "no rate met the objectives"
 
 
-def _notes(run: Run) -> list[str]:
+def _notes(run: Run, total: Cell, short: Sequence[str]) -> list[str]:
     notes = [CLOSED_NOTE] if run.plan.model == "closed" else []
+    late = health.lateness(total)
+    if late > health.LATE_MS and not short:
+        notes.append(
+            f"The generator sent calls up to {late:.0f} ms late (95th percentile); response times include it."
+        )
+    if any(health.busy(member.cpu) for member in run.members):
+        notes.append("The generator's CPU was at its limit most of the time; add --processes or machines.")
     if run.why_closed and run.why_closed != "interrupted":
         notes.append(f"Ended early: {run.why_closed}.")
     return notes
@@ -198,15 +208,15 @@ def figures(cell: Cell) -> dict[str, Any]:
     }
 
 
-def _percentiles(hist: Any) -> dict[str, float | None]:
+def _percentiles(hist: Histogram) -> dict[str, float | None]:
     return {
-        ("max" if at == 100 else f"p{at:g}"): value for at, value in percentiles(hist, PERCENTILES).items()
+        ("max" if at == 100 else f"p{at:g}"): value for at, value in hist.percentiles(PERCENTILES).items()
     }
 
 
-def _named_percentiles(hist: Any, *wanted: float) -> dict[str, float | None]:
+def _named_percentiles(hist: Histogram, *wanted: float) -> dict[str, float | None]:
     return {
-        ("max_ms" if at == 100 else f"p{at:g}_ms"): value for at, value in percentiles(hist, wanted).items()
+        ("max_ms" if at == 100 else f"p{at:g}_ms"): value for at, value in hist.percentiles(wanted).items()
     }
 
 

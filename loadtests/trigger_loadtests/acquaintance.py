@@ -1,7 +1,8 @@
 """The key of a run and the rows that its agents know: from the environment, fixtures or probes.
 
-A key is only ever read from an environment variable and handed on in memory or in a child's environment. Without one, a
-target on this machine is taken for the mock, and the first key of its shipped fixtures (invented, public) is used.
+A key is only ever read from an environment variable and handed on in memory or in a child's environment.
+Without one, a target on this machine is taken for the mock, and the first key of its shipped fixtures
+(invented, public) is used.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import yaml
 
@@ -21,7 +22,7 @@ USUAL_VARIABLES = ("TRIGGER_LOAD_API_KEY", "TRIGGER_API_KEY")
 HANDED_DOWN = "TRIGGER_LOAD_WORKER_KEY"
 
 
-class Unknown(ValueError):
+class UnknownError(ValueError):
     """A key or a file of known rows that is not there or cannot be read."""
 
 
@@ -40,7 +41,7 @@ def key_from(variables: Mapping[str, str], named: str | None, *, loopback: bool)
     """Find the key."""
     found = _find_key(variables, named, loopback=loopback)
     if not (found.secret.isascii() and found.secret.isprintable()) or found.secret != found.secret.strip():
-        raise Unknown(
+        raise UnknownError(
             f"the key from {found.source} cannot be sent in a header: it holds blanks or control characters"
         )
     return found
@@ -49,14 +50,14 @@ def key_from(variables: Mapping[str, str], named: str | None, *, loopback: bool)
 def _find_key(variables: Mapping[str, str], named: str | None, *, loopback: bool) -> Key:
     if named is not None:
         if not variables.get(named):
-            raise Unknown(f"the environment variable {named} (--api-key-env) is empty or not set")
+            raise UnknownError(f"the environment variable {named} (--api-key-env) is empty or not set")
         return Key(variables[named], f"${named}")
     for name in (HANDED_DOWN, *USUAL_VARIABLES):
         if variables.get(name):
             return Key(variables[name], f"${name}")
     if loopback and (demo := _demo_key()):
         return Key(demo, "the demo key of the mock's shipped fixtures, as none was given", demo=True)
-    raise Unknown(
+    raise UnknownError(
         f"no key: set {USUAL_VARIABLES[1]}, or name the variable that holds it with --api-key-env NAME"
     )
 
@@ -70,7 +71,7 @@ def population_from(fixtures: Sequence[str], probes: str | None, key: Key, seed:
         if found.rows:
             return found
         if fixtures:
-            raise Unknown(f"{', '.join(fixtures)}: no lesson or procedure that this key could see")
+            raise UnknownError(f"{', '.join(fixtures)}: no lesson or procedure that this key could see")
     return invented(seed)
 
 
@@ -98,7 +99,7 @@ def _of_fixtures(paths: Sequence[str], secret: str) -> Population:
     except Exception as error:
         if type(error).__name__ != "FixtureErrors" and not isinstance(error, OSError):
             raise
-        raise Unknown(str(error)) from error
+        raise UnknownError(str(error)) from error
     owners = [
         name for name, owner in corpus.organisations.items() if any(key.key == secret for key in owner.keys)
     ]
@@ -114,28 +115,28 @@ def _of_probes(path: Path) -> Population:
     try:
         written: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
-        raise Unknown(f"{path}: cannot be read as a probe file: {error}") from error
+        raise UnknownError(f"{path}: cannot be read as a probe file: {error}") from error
     rows: Any = written.get("probes") if isinstance(written, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     if not isinstance(rows, list) or not rows:
-        raise Unknown(
+        raise UnknownError(
             f"{path}: expected `probes:`, a list of known directives (id, type, trigger_entities, scope)"
         )
     return known([_probe(path, number, row) for number, row in enumerate(rows, 1)], f"probes ({path.name})")  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
 def _probe(path: Path, number: int, row: Any) -> Known:
-    fields: dict[str, Any] = row if isinstance(row, dict) else {}
+    fields = cast("dict[str, Any]", row) if isinstance(row, dict) else {}
     names: Any = fields.get("trigger_entities")
     groups: Any = fields.get("group_ids") or []
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):  # pyright: ignore[reportUnknownVariableType]
-        raise Unknown(f"{path}, probe {number}: trigger_entities must be a list of strings")
+        raise UnknownError(f"{path}, probe {number}: trigger_entities must be a list of strings")
     if not isinstance(groups, list):
-        raise Unknown(f"{path}, probe {number}: group_ids must be a list of strings")
+        raise UnknownError(f"{path}, probe {number}: group_ids must be a list of strings")
     return Known(
         fields.get("user_id"),
         fields.get("agent_id"),
         fields.get("app_id"),
-        tuple(map(str, groups)),
+        tuple(str(group) for group in groups),  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
         tuple(names),  # pyright: ignore
     )
 

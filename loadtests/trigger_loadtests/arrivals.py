@@ -1,8 +1,9 @@
 """The open model: calls that are due when the shape says so, whether or not earlier ones were answered.
 
-One greenlet for each intended arrival; each call is timed from the moment at which it was due, so that a stall of the
-target (or of this generator) shows in the response times. Callers, each with its own connection, are reused last in,
-first out. What could not be sent within the timeout is counted as unsent, and is the generator's failure.
+One greenlet for each intended arrival; each call is timed from the moment at which it was due, so that a
+stall of the target (or of this generator) shows in the response times. Callers, each with its own
+connection, are reused last in, first out. What could not be sent within the timeout is counted as unsent,
+and is the generator's failure.
 """
 
 from __future__ import annotations
@@ -129,7 +130,7 @@ class OpenLoop:
 
 
 class _Halves:
-    """Notes the calls in flight in the middle of the last stage and at its end: whether a backlog is growing."""
+    """Notes the calls in flight in the middle of the last stage and at its end: does a backlog grow?"""
 
     def __init__(self, row: tuple[Stage, ...]) -> None:
         self._middle = row[-1].seconds / 2 + sum(stage.seconds for stage in row[:-1]) if row else 0.0

@@ -1,12 +1,14 @@
 """The search for the highest rate that meets the objectives.
 
-Steps up by a factor until a rate breaks them, then halves the gap (geometrically) until it is narrow. One noisy stage
-must not set the ceiling: before the search ends, the broken rate next to the best one is tried once more, and when it
-passes the second time the search goes on upwards from there. Plain values; whoever runs the stages tells how each went.
+Steps up by a factor until a rate breaks them, then halves the gap (geometrically) until it is narrow. One
+noisy stage must not set the ceiling: before the search ends, the broken rate next to the best one is
+tried once more, and when it passes the second time the search goes on upwards from there. Plain values;
+whoever runs the stages tells how each went.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -37,7 +39,7 @@ class Search:
         if not self.met:
             return self.broken / self.factor
         if self.broken / self.met > self.narrow:
-            return (self.met * self.broken) ** 0.5
+            return math.sqrt(self.met * self.broken)
         return self.broken
 
     def tell(self, rate: float, outcome: Outcome) -> None:

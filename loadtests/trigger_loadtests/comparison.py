@@ -1,8 +1,9 @@
 """Two runs side by side: did the second get worse than the first by more than is allowed?
 
-Percentiles and the achieved rate may move by a share; errors, throttling and missed budgets by percentage points. A
-difference of a few milliseconds is noise whatever its share, so percentiles must also move by an absolute amount. Runs
-that were not asked for the same thing are refused unless one insists: their difference says nothing.
+Percentiles and the achieved rate may move by a share; errors, throttling and missed budgets by percentage
+points. A difference of a few milliseconds is noise whatever its share, so percentiles must also move by
+an absolute amount. Runs that were not asked for the same thing are refused unless one insists: their
+difference says nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Account = Mapping[str, Any]
 _SAME = ("profile", "model", "seconds", "stages", "mix", "compose", "timeout", "retry_after")
 
 
-class Incomparable(ValueError):
+class IncomparableError(ValueError):
     """Files or runs that cannot be compared; says why."""
 
 
@@ -53,9 +54,9 @@ def read(path: Path) -> dict[str, Any]:
     try:
         account: Any = orjson.loads(path.read_bytes())
     except (OSError, orjson.JSONDecodeError) as error:
-        raise Incomparable(f"{path}: cannot be read as the JSON of a run: {error}") from error
+        raise IncomparableError(f"{path}: cannot be read as the JSON of a run: {error}") from error
     if not isinstance(account, dict) or account.get("format") != FORMAT:  # pyright: ignore[reportUnknownMemberType]
-        raise Incomparable(f"{path}: not written by trigger-load --json (format {FORMAT})")
+        raise IncomparableError(f"{path}: not written by trigger-load --json (format {FORMAT})")
     return account  # pyright: ignore[reportUnknownVariableType]
 
 
@@ -145,7 +146,7 @@ def compare_command(
     """Compare the JSON of two runs: is AFTER worse than BEFORE?"""
     try:
         one, two = read(before), read(after)
-    except Incomparable as error:
+    except IncomparableError as error:
         raise click.UsageError(str(error)) from error
     unlike = differences(one, two)
     if unlike and not anyway:
@@ -154,7 +155,8 @@ def compare_command(
     for change in changes:
         mark = "WORSE" if change.worse else ""
         click.echo(
-            f"{mark:<6}{change.name:<24}{_value(change, change.before):>14}{_value(change, change.after):>14}  {change.shown}"
+            f"{mark:<6}{change.name:<24}{_value(change, change.before):>14}"
+            f"{_value(change, change.after):>14}  {change.shown}"
         )
     worse = [change.name for change in changes if change.worse]
     click.echo(f"worse: {', '.join(worse)}" if worse else "no figure got worse")

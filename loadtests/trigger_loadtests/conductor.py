@@ -1,7 +1,7 @@
 """The one process that starts a run, watches it and adds it up: the master, or the only process there is.
 
-Bounds every wait: a run ends when all of its processes say that they are finished, when all are lost, when it is
-interrupted, or at the latest when its seconds and the timeout of the last call have passed.
+Bounds every wait: a run ends when all of its processes say that they are finished, when all are lost,
+when it is interrupted, or at the latest when its seconds and the timeout of the last call have passed.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from locust.runners import STATE_MISSING, MasterRunner
 
 from trigger_loadtests import engine, surroundings
 from trigger_loadtests.capacity import Search
-from trigger_loadtests.health import keeps_up, shortfalls_of_stage
 from trigger_loadtests.finished import Member, Run, Step
+from trigger_loadtests.health import keeps_up, shortfalls_of_stage
 from trigger_loadtests.objectives import Objective, Pace, judge
 from trigger_loadtests.plan import Plan
 from trigger_loadtests.recorder import Recorder
@@ -55,9 +55,9 @@ class Conductor:
         self._lost_children = lost_children
         self._closed_at: float | None = None
         assert environment.runner is not None  # noqa: S101 - made by the caller just before
-        self._runner = environment.runner
+        self._runner: Any = environment.runner
         self._is_master = isinstance(self._runner, MasterRunner)
-        environment.events.worker_report.add_listener(self._on_report)
+        environment.events.worker_report.add_listener(self._on_report)  # type: ignore[no-untyped-call]
 
     @property
     def elapsed(self) -> float:
@@ -134,7 +134,9 @@ class Conductor:
         if not self._is_master:
             if hasattr(self._environment, "trigger_station"):
                 station = surroundings.station(self._environment)
-                self.recorder = station.recorder  # shared: to encode figures only to read them back costs lateness
+                self.recorder = (
+                    station.recorder
+                )  # shared: to encode figures only to read them back costs lateness
                 self._take(self.members["local"], station.standing())
             return
         gone = self._lost_children()

@@ -1,8 +1,9 @@
-"""A process of a run on Locust's own runners: what a worker does, and what is said between master and workers.
+"""A process of a run on Locust's own runners: what a worker does, and what master and workers say.
 
-The plan travels in the options of Locust's spawn message, stages of a capacity search and the order to close as custom
-messages, figures in Locust's periodic worker reports. A run in one process takes the same path without the network.
-Importing this module imports Locust, which patches the standard library for gevent.
+The plan travels in the options of Locust's spawn message, stages of a capacity search and the order to
+close as custom messages, figures in Locust's periodic worker reports. A run in one process takes the same
+path without the network. Importing this module imports Locust, which patches the standard library for
+gevent.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from __future__ import annotations
 import argparse
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import gevent
 import locust.runners
-from gevent.queue import Queue
+from gevent.queue import Empty, Queue
 from locust import LoadTestShape, User, task
 from locust.env import Environment
 from locust.exception import StopUser
@@ -49,7 +50,7 @@ class Arrivals(User):
         if station.scheduled:  # this process took over the place of a lost one: its share stays lost
             raise StopUser
         station.scheduled = True
-        loop = OpenLoop(station, lambda: Caller(self.environment))
+        loop = OpenLoop(station, lambda: Caller(cast("Environment", self.environment)))
         station.open()
         if station.plan.stages:
             loop.run(station.plan.stages)
@@ -63,7 +64,7 @@ class Arrivals(User):
         while not station.closing:
             try:
                 number, stage = asked.get(timeout=0.2)
-            except gevent.queue.Empty:
+            except Empty:
                 continue
             loop.rest()
             loop.run((stage,), number)
@@ -74,7 +75,7 @@ def stage_queue(environment: Any) -> Queue[tuple[int, Stage]]:
     """Return the queue of stages that a capacity search asked this process for."""
     if not hasattr(environment, "trigger_stages"):
         environment.trigger_stages = Queue()
-    return environment.trigger_stages
+    return cast("Queue[tuple[int, Stage]]", environment.trigger_stages)  # pyright: ignore[reportUnknownMemberType]
 
 
 class Level(LoadTestShape):
@@ -83,19 +84,20 @@ class Level(LoadTestShape):
     plan: Plan
 
     def __init__(self, plan: Plan) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.plan = plan
 
     def tick(self) -> tuple[int, float] | None:
         """Return the number of users now; after the last stage, the last number until the run is closed."""
-        level = shapes.level_at(self.plan.stages, self.get_run_time())
+        moment = self.get_run_time()  # type: ignore[no-untyped-call]
+        level = shapes.level_at(self.plan.stages, moment)
         users = self.plan.stages[-1].end if level is None else level
         return max(1, round(users)), SPAWN_RATE
 
 
 def environment_for(plan: Plan | None) -> Environment:
     """Make the Locust environment of a process; a worker does not know the plan yet."""
-    locust.runners.WORKER_REPORT_INTERVAL = REPORT_SECONDS  # type: ignore[misc]
+    locust.runners.WORKER_REPORT_INTERVAL = REPORT_SECONDS
     classes: list[type[User]] = [Arrivals, *AGENTS]
     environment = Environment(user_classes=classes, host=plan.target if plan else None)
     environment.parsed_options = argparse.Namespace(
@@ -120,15 +122,15 @@ def choose_agents(environment: Environment, plan: Plan) -> None:
         environment.user_classes = [agent for agent in AGENTS if plan.mix.get(agent.scenario, 0) > 0]
         for agent in AGENTS:
             agent.weight = plan.mix.get(agent.scenario, 0) or 1
-    environment.user_classes_by_name  # noqa: B018 - computed from the classes on each use
     environment.stop_timeout = plan.timeout + 1
-    for agent in (*AGENTS, Caller):
+    agents: tuple[type[Agent], ...] = (*AGENTS, Caller)
+    for agent in agents:
         surroundings.prepare(agent, plan)
 
 
 def attend(environment: Environment, key_of: Callable[[Plan], str]) -> None:
     """Make this process able to send: on a worker, or in a run of one process."""
-    runner = environment.runner
+    runner: Any = environment.runner
     assert runner is not None  # noqa: S101 - made by the caller just before
 
     def on_test_start(**_: Any) -> None:
@@ -146,15 +148,15 @@ def attend(environment: Environment, key_of: Callable[[Plan], str]) -> None:
         stage_queue(environment).put((msg.data["number"], Stage(*msg.data["stage"])))
 
     def on_close(msg: Any, **_: Any) -> None:
-        gevent.spawn(_wind_up, surroundings.station(environment), environment, msg.data["why"])
+        gevent.spawn(_wind_up, surroundings.station(environment), msg.data["why"])
 
-    environment.events.test_start.add_listener(on_test_start)
-    environment.events.user_error.add_listener(on_user_error)
+    environment.events.test_start.add_listener(on_test_start)  # type: ignore[no-untyped-call]
+    environment.events.user_error.add_listener(on_user_error)  # type: ignore[no-untyped-call]
     runner.register_message(STAGE_MESSAGE, on_stage)
     runner.register_message(CLOSE_MESSAGE, on_close)
 
 
-def _wind_up(station: Station, environment: Environment, why: str) -> None:
+def _wind_up(station: Station, why: str) -> None:
     """Let the calls in flight end, then say that this process is finished."""
     station.close(why)
     until = station.now() + station.plan.timeout + 1
@@ -176,7 +178,7 @@ def work(master_host: str, master_port: int, key_of: Callable[[Plan], str]) -> i
         if hasattr(environment, "trigger_station"):
             data["trigger"] = surroundings.station(environment).report()
 
-    environment.events.report_to_master.add_listener(on_report)
+    environment.events.report_to_master.add_listener(on_report)  # type: ignore[no-untyped-call]
     runner.greenlet.join()
     return 0
 

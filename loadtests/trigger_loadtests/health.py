@@ -1,18 +1,20 @@
 """Whether the generator did its part, and whether the target kept up.
 
-Figures of a generator that was itself late say nothing about the target: such a run has no verdict (exit code 3).
-A schedule held up because every allowed call was waiting for the *target* is another matter, and is told apart.
+Figures of a generator that was itself late say nothing about the target: such a run has no verdict (exit
+code 3). A schedule held up because every allowed call was waiting for the *target* is another matter, and
+is told apart.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trigger_loadtests.recorder import Cell, Recorder, milliseconds
+from trigger_loadtests.recorder import Cell, Recorder
 from trigger_loadtests.shapes import Stage
 
-#: A generator whose 95th percentile of lateness is above this is behind its schedule. Lateness is part of the response
-#: times, so objectives met in spite of it are met; missed ones could be its own doing, and are no verdict.
+#: A generator whose 95th percentile of lateness is above this is behind its schedule. Lateness is part of
+#: the response times, so objectives met in spite of it are met; missed ones could be its own doing, and
+#: are no verdict.
 LATE_MS = 50.0
 #: Above this the rate asked for was not the rate that the target saw, whatever was met.
 FAR_TOO_LATE_MS = 500.0
@@ -31,14 +33,14 @@ def keeps_up(recorder: Recorder, number: int, stage: Stage) -> bool:
 
 
 def busy(samples: Sequence[float]) -> bool:
-    """Return whether a process was at its limit most of the time; the first sample covers its start and is left out."""
+    """Return whether a process was at its limit most of the time, its start left out."""
     known = sorted(samples[1:])
     return len(known) >= 3 and known[len(known) // 2] > BUSY_PERCENT
 
 
 def lateness(total: Cell) -> float:
     """Return the 95th percentile of the generator's lateness in milliseconds."""
-    return milliseconds(total.lag, 95) or 0.0
+    return total.lag.percentile(95) or 0.0
 
 
 def shortfalls_of_stage(total: Cell) -> tuple[str, ...]:
@@ -54,19 +56,23 @@ def shortfalls(
     cpu: Sequence[Sequence[float]],
     max_in_flight: int,
     open_model: bool,
-    all_met: bool,
+    doubtful: bool,
 ) -> tuple[str, ...]:
-    """Say how the generator fell short in a run, in words that name what to change."""
+    """Say how the generator fell short in a run, in words that name what to change.
+
+    `doubtful`: an objective was missed that the generator's own lateness could have caused.
+    """
     said: list[str] = []
     counts, late = recorder.counts, lateness(total)
-    bound = FAR_TOO_LATE_MS if all_met else LATE_MS
+    bound = LATE_MS if doubtful else FAR_TOO_LATE_MS
     at_limit = any(busy(samples) for samples in cpu)
     if open_model:
         unsent = counts["unsent"]
         if counts["capped"] and (unsent > UNSENT_SHARE * counts["due"] or late > bound):
             said.append(
-                f"all {max_in_flight} calls allowed in flight were waiting {counts['capped']} times, so arrivals were sent "
-                f"late (95th percentile {late:.0f} ms) or not at all ({unsent}): allow more with --users"
+                f"all {max_in_flight} calls allowed in flight were waiting {counts['capped']} times, "
+                f"so arrivals were sent late (95th percentile {late:.0f} ms) or not at all ({unsent}): "
+                "allow more with --users"
             )
         elif late > bound or unsent > UNSENT_SHARE * counts["due"]:
             cause = "its CPU was at the limit" if at_limit else "its machine was too busy"
@@ -74,9 +80,10 @@ def shortfalls(
                 f"the generator sent calls up to {late:.0f} ms late (95th percentile): {cause}; "
                 "lower --rate, or add --processes or machines"
             )
-    elif at_limit:
+    elif at_limit and doubtful:
         said.append(
-            "the generator's CPU was at the limit, so its own queueing is in the figures; add --processes or machines"
+            "the generator's CPU was at the limit, so its own queueing is in the figures; "
+            "add --processes or machines"
         )
     if counts["mishaps"]:
         said.append(f"{counts['mishaps']} calls failed inside the generator itself")

@@ -1,8 +1,9 @@
 """Whether an answer is right: cheap checks on every one, the whole schema on a sample.
 
-A fast wrong answer is a failure. Every failure has one short, stable name, so that two runs can be compared and a
-pipeline can count. 429 is throttling, neither right nor wrong. A careless request (invalid body, bad key) is right when
-it was refused as the contract says. Knows the contract's response shapes; knows nothing of Locust.
+A fast wrong answer is a failure. Every failure has one short, stable name, so that two runs can be
+compared and a pipeline can count. 429 is throttling, neither right nor wrong. A careless request (invalid
+body, bad key) is right when it was refused as the contract says. Knows the contract's response shapes;
+knows nothing of Locust.
 """
 
 from __future__ import annotations
@@ -67,10 +68,8 @@ class Judge:
             return _wrong("html" if _looks_like_html(content_type, content) else "not-json")
         if not content_type.lower().startswith("application/json"):
             return _wrong("content-type")
-        if expects == "answer":
-            verdict = _served(mode, status, body)
-        else:
-            verdict = _refused(expects, status, body)
+        served = expects == "answer"
+        verdict = _served(mode, status, body) if served else _refused(expects, status, body)
         if verdict.outcome == "failed" or self._schema is None:
             return verdict
         self._seen += 1
@@ -137,8 +136,8 @@ def breakdown(error: BaseException, *, had_status: bool) -> Verdict:
             return Verdict("failed", "cut-body" if had_status else "reset", timed=False, answered=False)
         if isinstance(cause, (ConnectionError, BrokenPipeError)):
             return Verdict("failed", "cut-body" if had_status else "reset", timed=False, answered=False)
-        if name:
-            return Verdict("failed", name, timed=False)
+        if name == "not-http":
+            return Verdict("failed", "cut-body" if had_status else name, timed=False, answered=False)
     return Verdict("failed", f"error-{type(error).__name__}", timed=False, answered=False)
 
 

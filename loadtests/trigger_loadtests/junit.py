@@ -37,7 +37,8 @@ def render(account: Mapping[str, Any]) -> bytes:
         suite.set(attribute, str(len(suite.findall(tag))))
     root = ET.Element("testsuites")
     root.append(suite)
-    return ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    written: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return written
 
 
 def _case(suite: ET.Element, name: str) -> ET.Element:

@@ -1,6 +1,7 @@
 """Starting a run: in this process, in several on this machine, or as the master of workers on others.
 
-Children get the key by their environment, never on their command line. Importing this module imports Locust.
+Children get the key by their environment, never on their command line. Importing this module imports
+Locust.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,13 +28,13 @@ from trigger_loadtests.plan import Plan
 GATHERING_SECONDS = 60.0
 
 
-class NoWorkers(Exception):
+class NoWorkersError(Exception):
     """The workers that were expected did not all come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Company:
-    """Who does the work. `children`: worker processes to start here; `master`: wait for workers on `host:port`."""
+    """Who does the work: `children` started here, or (`master`) workers that come to `host:port`."""
 
     children: int = 0
     master: bool = False
@@ -87,7 +88,7 @@ def _prepare() -> None:
 
 
 @contextlib.contextmanager
-def _children(count: int, port: int, secret: str) -> Iterator[list[subprocess.Popen[bytes]]]:
+def _children(count: int, port: int, secret: str) -> Generator[list[subprocess.Popen[bytes]]]:
     command = [
         sys.executable,
         "-m",
@@ -99,9 +100,9 @@ def _children(count: int, port: int, secret: str) -> Iterator[list[subprocess.Po
         str(port),
     ]
     started = [
-        subprocess.Popen(
+        subprocess.Popen(  # noqa: S603 - this interpreter, with our own module
             command, env=acquaintance.handed_down(secret), stdin=subprocess.DEVNULL, start_new_session=True
-        )  # noqa: S603
+        )
         for _ in range(count)
     ]
     try:
@@ -120,7 +121,7 @@ def _gather(runner: Any, expected: int, children: Sequence[subprocess.Popen[byte
     until = time.monotonic() + GATHERING_SECONDS
     while runner.worker_count < expected:
         if time.monotonic() > until or any(child.poll() is not None for child in children):
-            raise NoWorkers(
+            raise NoWorkersError(
                 f"{runner.worker_count} of {expected} workers reported in within {GATHERING_SECONDS:.0f} s"
             )
         gevent.sleep(0.05)

@@ -1,26 +1,26 @@
-"""How a run goes, while it goes: one line that renews itself on a terminal, a line every few seconds elsewhere."""
+"""How a run goes, while it goes: a table that renews itself on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import Any
 
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from trigger_loadtests.histograms import Histogram
 from trigger_loadtests.plan import Plan
-from trigger_loadtests.recorder import milliseconds
 
 #: Seconds between lines where nobody watches a terminal.
 PLAIN_SECONDS = 5.0
 
 
 @contextlib.contextmanager
-def view(plan: Plan, *, quiet: bool) -> Iterator[Callable[[Any], None]]:
+def view(plan: Plan, *, quiet: bool) -> Generator[Callable[[Any], None]]:
     """Yield what the conductor calls to show itself; writes to the error stream only."""
     if quiet:
         yield lambda _: None
@@ -67,8 +67,8 @@ def _now(plan: Plan, conductor: Any) -> dict[str, str]:
     return figures
 
 
-def _ms(hist: Any, percentile: float) -> str:
-    value = None if hist is None else milliseconds(hist, percentile)
+def _ms(hist: Histogram | None, percentile: float) -> str:
+    value = None if hist is None else hist.percentile(percentile)
     return "-" if value is None else f"{value:.0f} ms"
 
 

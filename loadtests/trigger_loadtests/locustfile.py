@@ -1,14 +1,16 @@
 """The agents, for Locust: who asks, how often, and how an answer is judged.
 
-Run by `trigger-load`, or by plain Locust with its own web page:
-`locust -f loadtests/trigger_loadtests/locustfile.py --host http://127.0.0.1:8080`. Plain Locust reads what it needs
-from the environment (`TRIGGER_LOAD_API_KEY`, `TRIGGER_LOAD_SEED`, `TRIGGER_LOAD_MAX_REQUESTS`, ...: see `surroundings`)
-and is held to the same bounds: this machine, or a host named in `TRIGGER_LOAD_I_OWN_THIS_TARGET`.
+Run by `trigger-load`, or by plain Locust with its own web page: `locust -f
+loadtests/trigger_loadtests/locustfile.py --host http://127.0.0.1:8080`. Plain Locust reads what it needs
+from the environment (`TRIGGER_LOAD_API_KEY`, `TRIGGER_LOAD_SEED`, `TRIGGER_LOAD_MAX_REQUESTS`, ...: see
+`surroundings`) and is held to the same bounds: this machine, or a host named in
+`TRIGGER_LOAD_I_OWN_THIS_TARGET`.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import Any, ClassVar, cast
 
 import gevent
 from locust import FastHttpUser, events, task
@@ -34,10 +36,10 @@ class Agent(FastHttpUser):
         self.station: Station = surroundings.station(environment)
         super().__init__(environment)
         # Every status is an answer here: what it means is for the judge to say.
-        self.client.client.valid_response_codes = _EVERY_STATUS
+        setattr(self.client.client, "valid_response_codes", _EVERY_STATUS)  # noqa: B010 - declared for classes
         self._url = f"{self.host}{PATH}"
-        self._session: Any = iter(())
-        self._next_session = -1
+        self._rows, self._next_session = self.station.sessions_of(self.scenario) if self.scenario else ((), 0)
+        self._session: Iterator[Ask] = iter(())
 
     @task
     def next_call(self) -> None:
@@ -54,13 +56,9 @@ class Agent(FastHttpUser):
         self.send(ask, due=station.now())
 
     def _start_session(self) -> Ask | None:
-        rows, number = (
-            self.station.sessions_of(self.scenario)
-            if self._next_session < 0
-            else (self._rows, self._next_session)
-        )
-        self._rows, self._next_session = rows, number + 1
-        self._session = iter(rows[number % len(rows)])
+        session = self._rows[self._next_session % len(self._rows)]
+        self._next_session += 1
+        self._session = iter(session)
         return next(self._session, None)
 
     def send(self, ask: Ask, *, due: float, stage: int = 0) -> None:
@@ -69,27 +67,29 @@ class Agent(FastHttpUser):
         station.in_flight += 1
         sent = station.now()
         try:
-            with (
-                gevent.Timeout(station.plan.timeout),
-                self.client.post(
-                    self._url,
-                    data=ask.body,
-                    headers=station.headers(ask),
-                    name=f"{ask.scenario} {ask.mode}",
-                    catch_response=True,
-                ) as reply,
-            ):
-                done = station.now()
-                verdict = self._judge(ask, reply)
-                if verdict.outcome == "failed":
-                    reply.failure(verdict.reason)
-                else:
-                    reply.success()
-        except gevent.Timeout as error:  # between the client's own hands and ours
-            done, verdict = station.now(), breakdown(error, had_status=False)
+            verdict = self._exchange(ask)
+            done = station.now()
         finally:
             station.in_flight -= 1
         station.finish(ask, stage, due, sent, done, verdict)
+
+    def _exchange(self, ask: Ask) -> Verdict:
+        name, client = f"{ask.scenario} {ask.mode}", cast("Any", self.client)
+        headers = self.station.headers(ask)
+        try:
+            with gevent.Timeout(self.station.plan.timeout):
+                answer = client.post(
+                    self._url, data=ask.body, headers=headers, name=name, catch_response=True
+                )
+        except (gevent.Timeout, Exception) as error:  # noqa: BLE001 - a broken answer has a hundred types
+            return breakdown(error, had_status=False)
+        with answer as reply:
+            verdict = self._judge(ask, reply)
+            if verdict.outcome == "failed":
+                reply.failure(verdict.reason)
+            else:
+                reply.success()
+        return verdict
 
     def _judge(self, ask: Ask, reply: Any) -> Verdict:
         error = reply.request_meta["exception"]

@@ -1,9 +1,10 @@
-"""Thresholds on a run, written as people say them: `p95<800ms`, `errors<1%`, `coding:p99<1.5s`, `compose:errors<=2%`.
+"""Thresholds on a run, written as people say them: `p95<800ms`, `errors<1%`, `coding:p99<1.5s`.
 
-`[scope:]metric op value`; the scope is a scenario or a mode. Metrics: p50 p90 p95 p99 p99.9 max (response time; with
-`service-` before them, service time), errors, throttled, missed-budget (`missed-budget@0.8s<5%`; without @, the
-strictest budget), achieved-rate (a share of what was asked, `>95%`, or `>=290/s`). An objective about which nothing was
-measured is missed, never met. Plain values; knows nothing of Locust.
+`[scope:]metric op value`; the scope is a scenario or a mode. Metrics: p50 p90 p95 p99 p99.9 max (response
+time; with `service-` before them, service time), errors, throttled, missed-budget
+(`missed-budget@0.8s<5%`; without @, the strictest budget), achieved-rate (a share of what was asked,
+`>95%`, or `>=290/s`). An objective about which nothing was measured is missed, never met. Plain values;
+knows nothing of Locust.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from trigger_loadtests.recorder import Cell, Recorder, milliseconds, share_over
+from trigger_loadtests.recorder import Cell, Recorder
 from trigger_loadtests.scenarios import WRITERS
 from trigger_loadtests.shapes import Profile
 
@@ -59,6 +60,11 @@ class Objective:
     def subject(self) -> tuple[str | None, str, float | None, Unit | None]:
         """What it is about: a later objective about the same replaces an earlier one."""
         return (self.scope, self.metric, self.budget, self.unit if self.metric == "achieved-rate" else None)
+
+    @property
+    def timely(self) -> bool:
+        """Whether a late generator could be why it was missed."""
+        return self.metric not in ("errors", "throttled")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +139,7 @@ USUAL: dict[Profile, tuple[str, ...]] = {
 
 def gather(profile: Profile, written: Sequence[str], *, defaults: bool = True) -> tuple[Objective, ...]:
     """Return the profile's own objectives, replaced where the user wrote one about the same."""
-    chosen = {}
+    chosen: dict[object, Objective] = {}
     for text in (*(USUAL[profile] if defaults else ()), *written):
         objective = parse(text)
         chosen[objective.subject] = objective
@@ -187,9 +193,9 @@ def measure(objective: Objective, cell: Cell, pace: Pace, withheld: int = 0) -> 
     if metric == "missed-budget":
         assert objective.budget is not None  # noqa: S101 - `parse` always sets it
         return missed_budget(cell, objective.budget)
-    hist: Any = cell.service if metric.startswith("service-") else cell.response
+    hist = cell.service if metric.startswith("service-") else cell.response
     name = metric.removeprefix("service-")
-    return milliseconds(hist, 100.0 if name == "max" else float(name.removeprefix("p")))
+    return hist.percentile(100.0 if name == "max" else float(name.removeprefix("p")))
 
 
 def missed_budget(cell: Cell, budget: float) -> float | None:
@@ -197,8 +203,9 @@ def missed_budget(cell: Cell, budget: float) -> float | None:
 
     Late answers and no answers; throttled and wrong answers are counted elsewhere.
     """
-    timed = cell.response.get_total_count()
+    timed = cell.response.count
     everyone = timed + cell.unanswered
-    # Calls that timed out are the slowest of the timed ones, even where the timeout is shorter than the budget.
-    late = max(share_over(cell.response, budget), cell.failures["timeout"])
+    # Calls that timed out are the slowest of the timed ones, even where the timeout is shorter than the
+    # budget.
+    late = max(cell.response.over(budget), cell.failures["timeout"])
     return 100 * (late + cell.unanswered) / everyone if everyone else None

@@ -13,7 +13,8 @@ Account = Mapping[str, Any]
 
 _STYLE = """
 :root{color-scheme:light}*{box-sizing:border-box}
-body{font:15px/1.5 system-ui,sans-serif;max-width:940px;margin:2rem auto;padding:0 1rem;color:#1c2430;background:#fff}
+body{font:15px/1.5 system-ui,sans-serif;max-width:940px;margin:2rem auto;padding:0 1rem}
+body{color:#1c2430;background:#fff}
 h1{font-size:1.35rem;margin:0 0 .25rem}h2{font-size:1.05rem;margin:2rem 0 .5rem}
 .verdict{padding:.8rem 1rem;border-left:6px solid;margin:1rem 0}
 .met{border-color:#2e7d4f;background:#edf7f0}.missed{border-color:#b3264a;background:#fbeef1}
@@ -36,13 +37,8 @@ def render(account: Account) -> str:
     title = f"trigger-load: {run['profile']} against {run['target']}"
     body = [
         f"<h1>{escape(title)}</h1>",
-        f'<p class="quiet">{escape(account["started"])} · {run["model"]} model · {run["elapsed"]:.1f} s · '
-        f"seed {run['seed']} · {run['workers']} process(es) · identities and entities: {escape(run['population'])} · "
-        f"kit {escape(account['version'])}</p>",
-        f'<div class="verdict {kind}"><strong>{escape(verdict["word"].capitalize())}</strong> '
-        f"(exit {verdict['exit_code']}): {escape(verdict['why'])}"
-        + "".join(f"<br>{escape(note)}" for note in verdict["notes"])
-        + "</div>",
+        _circumstances(account),
+        _verdict(verdict, kind),
         _objectives(account),
         _figures(account),
         _failures(account),
@@ -55,6 +51,27 @@ def render(account: Account) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">'
         f"<style>{_STYLE}</style></head><body>{''.join(body)}</body></html>\n"
     )
+
+
+def _circumstances(account: Account) -> str:
+    run = account["run"]
+    told = (
+        account["started"],
+        f"{run['model']} model",
+        f"{run['elapsed']:.1f} s",
+        f"seed {run['seed']}",
+        f"{run['workers']} process(es)",
+        f"identities and entities: {run['population']}",
+        f"kit {account['version']}",
+    )
+    return f'<p class="quiet">{escape(" · ".join(told))}</p>'
+
+
+def _verdict(verdict: Mapping[str, Any], kind: str) -> str:
+    notes = "".join(f"<br>{escape(note)}" for note in verdict["notes"])
+    word, why = escape(verdict["word"].capitalize()), escape(verdict["why"])
+    said = f"<strong>{word}</strong> (exit {verdict['exit_code']}): {why}{notes}"
+    return f'<div class="verdict {kind}">{said}</div>'
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
@@ -93,12 +110,12 @@ def _figures(account: Account) -> str:
         for budget, share in overall["missed_budget_percent"].items()
     )
     return (
-        f"<h2>Figures</h2><p>Answered {rate['achieved']:.1f}/s{wanted}; sent {rate['sent']}, withheld {rate['withheld']}, "
-        f"unsent {rate['unsent']}; {rate['schema_checked']} answers held against the whole schema. Calls that would have "
-        f"missed a client's budget: {budgets}.</p>"
+        f"<h2>Figures</h2><p>Answered {rate['achieved']:.1f}/s{wanted}; sent {rate['sent']}, "
+        f"withheld {rate['withheld']}, unsent {rate['unsent']}; {rate['schema_checked']} answers held "
+        f"against the whole schema. Calls that would have missed a client's budget: {budgets}.</p>"
         + _table(["", "sent", "failed", "throttled", *names, "service p50", "service p99"], rows)
-        + '<p class="quiet">Milliseconds. Response time counts from the moment a call was due, service time from when it '
-        "was sent. Wrong and throttled answers are counted and not timed.</p>"
+        + '<p class="quiet">Milliseconds. Response time counts from the moment a call was due, service time '
+        "from when it was sent. Wrong and throttled answers are counted and not timed.</p>"
     )
 
 
@@ -126,8 +143,10 @@ def _capacity(account: Account) -> str:
             f"{step['rate']:.1f}/s",
             f"{step['achieved']:.1f}/s",
             *(_ms(step[f"{at}_ms"]) for at in ("p50", "p95", "p99")),
+            str(step["errors"]),
+            str(step["throttled"]),
+            "met" if step["met"] else "broke",
         ]
-        + [str(step["errors"]), str(step["throttled"]), "met" if step["met"] else "broke"]
         for step in found["steps"]
     ]
     head = ["rate", "answered", "p50", "p95", "p99", "errors", "throttled", ""]

@@ -1,7 +1,7 @@
 """A run, written down: everything that every process of it must agree on, and nothing secret.
 
-The plan travels to workers on Locust's own protocol as JSON; the key never does (each process reads it from its
-environment, from the variable that the plan names).
+The plan travels to workers on Locust's own protocol as JSON; the key never does (each process reads it
+from its environment, from the variable that the plan names).
 """
 
 from __future__ import annotations

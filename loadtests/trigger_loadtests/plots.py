@@ -1,4 +1,4 @@
-"""Plots over time as inline SVG: lines of several series on one frame, readable without scripts or fonts of our own."""
+"""Plots as inline SVG: several lines on one frame, readable without scripts or fonts of our own."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def plot(title: str, series: Sequence[Series], *, x_label: str, y_label: str) ->
     )
     return (
         f"<figure><figcaption>{escape(title)}</figcaption>{_legend(series)}"
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title, quote=True)}">{"".join(parts)}</svg></figure>'
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title, quote=True)}">'
+        f"{''.join(parts)}</svg></figure>"
     )
 
 

@@ -1,7 +1,8 @@
 """Whom the agents speak for and what they touch: identities and identifiers, drawn with a skew.
 
-Real traffic is uneven: a few users and a few files see most calls. Draws follow a Zipf-like law over the rows of a
-population, which are real when probes or fixtures are given and invented (so that nothing matches) otherwise.
+Real traffic is uneven: a few users and a few files see most calls. Draws follow a Zipf-like law over the
+rows of a population, which are real when probes or fixtures are given and invented (so that nothing
+matches) otherwise.
 """
 
 from __future__ import annotations

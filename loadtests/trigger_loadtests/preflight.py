@@ -1,7 +1,7 @@
 """One call before the run: is anything there, is it this endpoint, does it take the key?
 
-A run against nothing, or with a key that the target refuses, measures nothing; it is wrong use (exit code 2), said at
-once. A target that is merely unwell (5xx, 429) is left for the run to judge.
+A run against nothing, or with a key that the target refuses, measures nothing; it is wrong use (exit code
+2), said at once. A target that is merely unwell (5xx, 429) is left for the run to judge.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from trigger_loadtests.plan import Plan
 from trigger_loadtests.station import PATH
 
 
-class NothingThere(Exception):
+class NothingThereError(Exception):
     """The target cannot be loaded as asked; says why and what to do."""
 
 
@@ -31,7 +31,9 @@ def look(plan: Plan, key: str, key_source: str) -> None:
     )
     connection: http.client.HTTPConnection
     if parts.scheme == "https":
-        context = ssl._create_unverified_context() if plan.insecure else ssl.create_default_context()  # noqa: S323, SLF001
+        context = ssl.create_default_context()
+        if plan.insecure:
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         connection = http.client.HTTPSConnection(host, parts.port, timeout=plan.timeout, context=context)
     else:
         connection = http.client.HTTPConnection(host, parts.port, timeout=plan.timeout)
@@ -41,23 +43,26 @@ def look(plan: Plan, key: str, key_source: str) -> None:
         )
         status = connection.getresponse().status
     except socket.gaierror as error:
-        raise NothingThere(f"the name {host} cannot be resolved (DNS): {error.strerror}") from error
+        raise NothingThereError(f"the name {host} cannot be resolved (DNS): {error.strerror}") from error
     except ConnectionRefusedError as error:
-        raise NothingThere(
-            f"nothing answers at {where}: connection refused - is the server running? start the mock with: trigger-mock"
+        raise NothingThereError(
+            f"nothing answers at {where}: connection refused - is the server running? "
+            "start the mock with: trigger-mock"
         ) from error
     except TimeoutError as error:
-        raise NothingThere(f"{where} did not answer within {plan.timeout:g} s") from error
+        raise NothingThereError(f"{where} did not answer within {plan.timeout:g} s") from error
     except ssl.SSLError as error:
-        raise NothingThere(f"{where}: TLS failed: {error.reason}") from error
+        raise NothingThereError(f"{where}: TLS failed: {error.reason}") from error
     except (OSError, http.client.HTTPException) as error:
-        raise NothingThere(f"{where} does not speak HTTP as expected: {type(error).__name__}") from error
+        raise NothingThereError(f"{where} does not speak HTTP as expected: {type(error).__name__}") from error
     finally:
         connection.close()
     if status == 401:
-        raise NothingThere(
+        raise NothingThereError(
             f"{where} refuses the key ({key_source}) with 401: every call would fail; "
             "name the variable that holds a valid one with --api-key-env"
         )
     if 300 <= status < 400 or status in (404, 405):
-        raise NothingThere(f"{where}{PATH} answered {status}: the endpoint is not there; check the base URL")
+        raise NothingThereError(
+            f"{where}{PATH} answered {status}: the endpoint is not there; check the base URL"
+        )

@@ -1,37 +1,21 @@
 """What happened, as counts and histograms that add up exactly across processes.
 
-Durations are whole microseconds in HDR histograms: three significant digits up to 60 s; what lasted longer counts as
-60 s. *Response* time runs from the moment at which a call was due, *service* time from the moment at which it was sent;
-*lag* is the difference, the generator's own lateness. Wrong and throttled answers are counted and not timed: a fast
-refusal must not flatter a percentile. Knows nothing of Locust or HTTP.
+*Response* time runs from the moment at which a call was due, *service* time from the moment at which it
+was sent; *lag* is the difference, the generator's own lateness. Wrong and throttled answers are counted
+and not timed: a fast refusal must not flatter a percentile. Knows nothing of Locust or HTTP.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from hdrh.histogram import HdrHistogram
-
+from trigger_loadtests.histograms import Histogram
 from trigger_loadtests.judgement import Verdict
 
-LONGEST_US = 60_000_000
-DIGITS = 3
-
 Wire = dict[str, Any]
-
-
-def histogram() -> HdrHistogram:
-    """Return an empty histogram of the one kind that all of the kit's runs use."""
-    return HdrHistogram(1, LONGEST_US, DIGITS)
-
-
-def microseconds(seconds: float) -> int:
-    """Return a duration as the histograms take it."""
-    return min(max(int(seconds * 1e6), 1), LONGEST_US)
 
 
 class Key(NamedTuple):
@@ -46,9 +30,9 @@ class Key(NamedTuple):
 class Cell:
     """The figures of one stage, scenario and mode (or of a sum of them)."""
 
-    response: HdrHistogram = field(default_factory=histogram)
-    service: HdrHistogram = field(default_factory=histogram)
-    lag: HdrHistogram = field(default_factory=histogram)
+    response: Histogram = field(default_factory=Histogram)
+    service: Histogram = field(default_factory=Histogram)
+    lag: Histogram = field(default_factory=Histogram)
     outcomes: Counter[str] = field(default_factory=Counter[str])
     failures: Counter[str] = field(default_factory=Counter[str])
     #: Calls that never got an answer and are not timed either (timeouts are timed).
@@ -73,11 +57,11 @@ class Cell:
 class Bin:
     """A slice of the run's time, for the plots.
 
-    Response times, failures and throttling belong to the moment at which the call was due; calls sent and answers
-    received to the moment at which that happened.
+    Response times, failures and throttling belong to the moment at which the call was due; calls sent and
+    answers received to the moment at which that happened.
     """
 
-    response: HdrHistogram = field(default_factory=histogram)
+    response: Histogram = field(default_factory=Histogram)
     counts: Counter[str] = field(default_factory=Counter[str])
     failures: Counter[str] = field(default_factory=Counter[str])
 
@@ -107,7 +91,8 @@ class Recorder:
         self.bin_seconds = bin_seconds
         self.cells: dict[Key, Cell] = {}
         self.bins: dict[int, Bin] = {}
-        #: What else is counted: due, withheld (obeying Retry-After), unsent (no free caller), schema-checked, ...
+        #: What else is counted: due, withheld (obeying Retry-After), unsent (no free caller),
+        #: schema-checked, ...
         self.counts: Counter[str] = Counter()
 
     def record(self, call: Call) -> None:
@@ -123,10 +108,10 @@ class Recorder:
         if verdict.outcome in ("good", "refused"):
             self._bin(call.done).counts["answered"] += 1
         if verdict.timed:
-            response = microseconds(call.done - call.due)
-            cell.response.record_value(response)
-            cell.service.record_value(microseconds(call.done - call.sent))
-            moment.response.record_value(response)
+            response = call.done - call.due
+            cell.response.record(response)
+            cell.service.record(call.done - call.sent)
+            moment.response.record(response)
         elif not verdict.answered:
             cell.unanswered += 1
         if verdict.outcome == "failed":
@@ -134,7 +119,7 @@ class Recorder:
             moment.failures[verdict.reason] += 1
         elif verdict.outcome == "throttled":
             moment.counts["throttled"] += 1
-        cell.lag.record_value(microseconds(call.sent - call.due))
+        cell.lag.record(call.sent - call.due)
 
     def due(self, moment: float) -> None:
         """Count an arrival that the shape asks for."""
@@ -186,13 +171,13 @@ class Recorder:
     def absorb(self, wire: Mapping[str, Any]) -> None:
         """Add what another process drained."""
         for stage, scenario, mode, histograms, outcomes, failures, unanswered in wire["cells"]:
-            response, service, lag = (HdrHistogram.decode(text) for text in histograms)
+            response, service, lag = (Histogram(text) for text in histograms)
             self.cells.setdefault(Key(stage, scenario, mode), Cell()).add(
                 Cell(response, service, lag, Counter(outcomes), Counter(failures), unanswered)
             )
         for number, response, counts, failures in wire["bins"]:
             self.bins.setdefault(number, Bin()).add(
-                Bin(HdrHistogram.decode(response), Counter(counts), Counter(failures))
+                Bin(Histogram(response), Counter(counts), Counter(failures))
             )
         self.counts.update(wire["counts"])
 
@@ -202,26 +187,3 @@ class Recorder:
         if part is None:
             part = self.bins[number] = Bin()
         return part
-
-
-def milliseconds(hist: HdrHistogram, percentile: float) -> float | None:
-    """Return a percentile in milliseconds (100 is the maximum), or None when nothing was timed."""
-    if not hist.get_total_count():
-        return None
-    value = hist.get_max_value() if percentile >= 100 else hist.get_value_at_percentile(percentile)
-    return round(value / 1000, 3)
-
-
-def percentiles(hist: HdrHistogram, wanted: Sequence[float]) -> dict[float, float | None]:
-    """Return several percentiles in milliseconds, in one pass over the histogram."""
-    if not hist.get_total_count():
-        return dict.fromkeys(wanted)
-    found = hist.get_percentile_to_value_dict([at for at in wanted if at < 100])
-    return {at: round(found.get(at, hist.get_max_value()) / 1000, 3) for at in wanted}
-
-
-def share_over(hist: HdrHistogram, seconds: float) -> int:
-    """Return how many recorded durations were longer than this."""
-    limit = hist.get_highest_equivalent_value(microseconds(seconds))
-    first = bisect_right(range(hist.counts_len), limit, key=hist.get_value_from_index)
-    return sum(hist.get_count_at_index(index) for index in range(first, hist.counts_len))

@@ -1,7 +1,7 @@
 """What may be loaded: this machine freely, anything else only when its host is spelled out as one's own.
 
-A load test against a stranger is an attack. Hosts are compared as written in the URL (lower case); names that resolve
-to loopback are not trusted to stay there, except `localhost`.
+A load test against a stranger is an attack. Hosts are compared as written in the URL (lower case); names
+that resolve to loopback are not trusted to stay there, except `localhost`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def allow(target: str, owned: Iterable[str]) -> None:
     if is_loopback(host) or host in {name.lower().strip("[]") for name in owned}:
         return
     raise TargetError(
-        f"{host} is not this machine. Load only what is yours: if it is, say so with --i-own-this-target {host}"
+        f"{host} is not this machine. Load only what is yours: "
+        f"if it is, say so with --i-own-this-target {host}"
     )
 
 

@@ -78,7 +78,7 @@ def _tool_call(draw: Draw, entity: str) -> dict[str, Any]:
     lines = "\n".join(
         f"    value_{n} = compute(value_{n - 1}, retries={n})" for n in range(1, draw.random.randint(3, 14))
     )
-    args: dict[str, Any] = {
+    arguments: dict[str, dict[str, Any]] = {
         "Edit": {"file_path": path, "old_string": lines, "new_string": lines.replace("compute", "recompute")},
         "Write": {"file_path": path, "content": f"def main():\n{lines}\n"},
         "Bash": {
@@ -87,13 +87,14 @@ def _tool_call(draw: Draw, entity: str) -> dict[str, Any]:
         },
         "Read": {"file_path": path, "offset": draw.random.randint(0, 400), "limit": 200},
         "mcp__tracker__search": {"query": entity, "filters": {"state": ["open", "blocked"], "limit": 20}},
-    }[tool]
-    return {"tool": tool, "args": args}
+    }
+    return {"tool": tool, "args": arguments[tool]}
 
 
 def _failure_output(entity: str, draw: Draw) -> str:
     frames = "".join(
-        f'  File "/home/dev/work/src/{entity}", line {draw.random.randint(1, 900)}, in step_{n}\n    run(step={n})\n'
+        f'  File "/home/dev/work/src/{entity}", line {draw.random.randint(1, 900)}, in step_{n}\n'
+        f"    run(step={n})\n"
         for n in range(30)
     )
     return f"Traceback (most recent call last):\n{frames}RuntimeError: {entity} failed"[-OUTPUT_TAIL:]
@@ -246,7 +247,7 @@ def sessions(
 def deal(
     mix: Mapping[str, int], population: Population, seed: int, compose: float, asks: int = 4096
 ) -> Session:
-    """Return one long row of asks for the open model, the scenarios mixed by weight, each in its own order."""
+    """Return a long row of asks for the open model: scenarios mixed by weight, each in its own order."""
     rows = {
         scenario: [ask for session in sessions(scenario, population, seed, compose) for ask in session]
         for scenario, weight in mix.items()

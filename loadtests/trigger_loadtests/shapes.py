@@ -1,9 +1,10 @@
 """What is asked of the target at each moment: the shapes of a run, as plain functions of time.
 
-A shape is a row of stages; the level (requests per second, or users) moves in a straight line from a stage's `start` to
-its `end`. Arrival times are the instants at which the area under that line passes the next whole step, so that they
-follow the line exactly and do not depend on clocks, on answers or on how many processes share the work.
-Knows nothing of HTTP, Locust or gevent. `capacity` has no fixed stages: `capacity.Search` asks for them one by one.
+A shape is a row of stages; the level (requests per second, or users) moves in a straight line from a
+stage's `start` to its `end`. Arrival times are the instants at which the area under that line passes the
+next whole step, so that they follow the line exactly and do not depend on clocks, on answers or on how
+many processes share the work. Knows nothing of HTTP, Locust or gevent. `capacity` has no fixed stages:
+`capacity.Search` asks for them one by one.
 """
 
 from __future__ import annotations

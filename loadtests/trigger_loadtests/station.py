@@ -1,7 +1,7 @@
 """One process's part in a run: its bodies, judge, recorder and bounds, shared by all of its agents.
 
-Agents ask the station whether they may send, and tell it what came back. It is the only owner of the process's state,
-and knows nothing of how calls are scheduled.
+Agents ask the station whether they may send, and tell it what came back. It is the only owner of the
+process's state, and knows nothing of how calls are scheduled.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ UNKNOWN_KEY = "xtk_load_unknown_key"
 
 
 class Station:
-    """Where the agents of this process meet. `share` of `shares`: which part of the arrivals is this process's."""
+    """Where the agents of this process meet; it does part `share` of `shares` of the work."""
 
     def __init__(
         self,

@@ -1,7 +1,8 @@
-"""The station of an environment: set by `trigger-load`, or made here from environment variables for plain Locust.
+"""The station of a Locust environment: set by `trigger-load`, or made here for plain Locust.
 
-Plain Locust is held to the same bounds. Variables, all with the prefix `TRIGGER_LOAD_`: `API_KEY`, `SEED`, `COMPOSE`,
-`TIMEOUT`, `MAX_REQUESTS`, `DURATION` (seconds), `RETRY_AFTER` (obey or ignore), `INSECURE`, `I_OWN_THIS_TARGET`.
+Plain Locust is held to the same bounds. Variables, all with the prefix `TRIGGER_LOAD_`: `API_KEY`,
+`SEED`, `COMPOSE`, `TIMEOUT`, `MAX_REQUESTS`, `DURATION` (seconds), `RETRY_AFTER` (obey or ignore),
+`INSECURE`, `I_OWN_THIS_TARGET`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ def settle(environment: Any, station: Station) -> None:
 
 def station(environment: Any) -> Station:
     """Return the station of an environment."""
-    return getattr(environment, _SLOT)
+    found: Station = getattr(environment, _SLOT)
+    return found
 
 
 def plan_from(variables: Mapping[str, str], target: str) -> Plan:
@@ -67,7 +69,7 @@ def attend(events: Any, agents: Sequence[Any]) -> None:
             plan = plan_from(os.environ, environment.host or "")
             safety.allow(plan.target, plan.owned)
         except ValueError as error:
-            _log.error("not started: %s", error)  # noqa: TRY400 - a person reads this, not a traceback
+            _log.error("not started: %s", error)
             environment.process_exit_code = 2
             gevent.spawn(environment.runner.quit)
             return

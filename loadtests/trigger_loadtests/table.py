@@ -28,11 +28,15 @@ def render(account: Mapping[str, Any], *, width: int = 110, colour: bool = False
     )
     wanted = "" if rate["wanted"] is None else f" of {rate['wanted']:.1f}/s wanted"
     console.print(
-        f"answered {rate['achieved']:.1f}/s{wanted} · sent {rate['sent']} · throttled {account['overall']['throttled']}"
-        f" · withheld {rate['withheld']} · unsent {rate['unsent']} · schema-checked {rate['schema_checked']}"
+        f"answered {rate['achieved']:.1f}/s{wanted} · sent {rate['sent']}"
+        f" · throttled {account['overall']['throttled']} · withheld {rate['withheld']}"
+        f" · unsent {rate['unsent']} · schema-checked {rate['schema_checked']}"
     )
     console.print(f"identities and entities: {run['population']}")
     console.print(_figures(account))
+    console.print(
+        "milliseconds; response time counts from when a call was due, service time from when it was sent"
+    )
     _budgets(console, account["overall"])
     _failures(console, account["overall"]["failures"])
     if account["capacity"]:
@@ -76,8 +80,6 @@ def _figures(account: Mapping[str, Any]) -> Table:
             *(_ms(response[at]) for at in ("p50", "p95", "p99", "p99.9", "max")),
             *(_ms(service[at]) for at in ("p50", "p99")),
         )
-    table.caption = "milliseconds; response time counts from the moment a call was due, service time from when it was sent"
-    table.caption_justify = "left"
     return table
 
 

@@ -44,6 +44,13 @@ def plan(profile: Profile = "steady", model: str = "open") -> Plan:
     )
 
 
+def late(run: Run, seconds: float) -> Run:
+    for cell in run.recorder.cells.values():
+        for _ in range(cell.sent):
+            cell.lag.record(seconds)
+    return run
+
+
 def ran(
     of: Plan,
     *,
@@ -82,7 +89,9 @@ def a_search(ended: str, met: float) -> Run:
     search = Search(first=10, top=100, met=met, ended=ended)  # type: ignore[arg-type]
     short = ("late",) if ended == "generator-short" else ()
     steps = [
-        Step(rate=rate, seconds=5, met=rate <= met, achieved=rate, results=(), kept_up=rate <= met, short=short)
+        Step(
+            rate=rate, seconds=5, met=rate <= met, achieved=rate, results=(), kept_up=rate <= met, short=short
+        )
         for rate in (10.0, 20.0)
     ]
     return ran(plan("capacity"), steps=steps, search=search)
@@ -112,12 +121,18 @@ def test_every_account_has_the_documented_form(document: dict[str, Any]) -> None
         (told(ran(plan(), sent=0), "p95<1s"), 2, "no call was made"),
         (told(ran(plan(), lost=True), "errors<0.1%"), 3, "1 of 2 workers were lost"),
         (told(ran(plan(), interrupted=True), "errors<50%"), 3, "interrupted"),
+        (told(late(ran(plan()), 0.2), "p95<1ms"), 3, "the generator sent calls up to"),
+        (told(late(ran(plan()), 0.2), "errors<0.1%"), 1, "errors<0.1%"),
+        (told(late(ran(plan()), 0.2), "p95<60s"), 0, "all objectives were met"),
+        (told(late(ran(plan()), 3.0), "p95<60s"), 3, "the generator sent calls up to"),
         (told(a_search("found", 10.0)), 0, "10.0/s"),
         (told(a_search("nothing-met", 0.0)), 1, "no rate met"),
         (told(a_search("generator-short", 10.0)), 3, "the generator"),
     ],
 )
-def test_the_verdict_says_why_and_decides_the_exit_code(document: dict[str, Any], code: int, said: str) -> None:
+def test_the_verdict_says_why_and_decides_the_exit_code(
+    document: dict[str, Any], code: int, said: str
+) -> None:
     assert document["verdict"]["exit_code"] == code
     assert said in document["verdict"]["why"]
     assert document["verdict"]["why"] in " ".join(reports.table(document).split())
@@ -181,7 +196,9 @@ def changed(document: dict[str, Any], **percentiles: float) -> dict[str, Any]:
 def compared(tmp_path: Path, before: Any, after: Any, *options: str) -> tuple[int, str]:
     for name, document in (("a.json", before), ("b.json", after)):
         (tmp_path / name).write_text(document if isinstance(document, str) else json.dumps(document))
-    result = CliRunner().invoke(compare_command, [str(tmp_path / "a.json"), str(tmp_path / "b.json"), *options])
+    result = CliRunner().invoke(
+        compare_command, [str(tmp_path / "a.json"), str(tmp_path / "b.json"), *options]
+    )
     return result.exit_code, result.output
 
 

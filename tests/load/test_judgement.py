@@ -118,7 +118,11 @@ def test_the_schema_is_applied_to_the_first_answer_and_to_one_in_so_many_after_i
     assert len(seen) == judge.schema_checked == 4
 
 
-class HTTPConnectionClosed(OSError):
+class HTTPConnectionClosed(OSError):  # noqa: N818 - not ours to name
+    """Named as the HTTP client names it."""
+
+
+class HTTPParseError(Exception):
     """Named as the HTTP client names it."""
 
 
@@ -146,6 +150,8 @@ def wrapped(error: BaseException) -> Exception:
         (wrapped(TimeoutError()), False, "timeout", False),
         (ssl.SSLCertVerificationError(), False, "tls", False),
         (OSError(113, "no route"), False, "unreachable", False),
+        (HTTPParseError(), True, "cut-body", False),
+        (HTTPParseError(), False, "not-http", False),
         (KeyError("x"), False, "error-KeyError", False),
     ],
 )
@@ -158,4 +164,6 @@ def test_a_call_without_a_whole_answer_has_its_own_name(
 
 
 def test_a_timeout_is_timed_so_that_a_stall_cannot_hide_in_the_errors() -> None:
-    assert breakdown(TimeoutError(), had_status=False) == Verdict("failed", "timeout", timed=True, answered=False)
+    assert breakdown(TimeoutError(), had_status=False) == Verdict(
+        "failed", "timeout", timed=True, answered=False
+    )

@@ -57,7 +57,9 @@ def test_an_objective_is_met_or_not(text: str, met: bool) -> None:
     assert result.met is met, result
 
 
-@pytest.mark.parametrize("text", ["p95<800ms", "errors<1%", "throttled<5%", "missed-budget<5%", "compose:errors<1%"])
+@pytest.mark.parametrize(
+    "text", ["p95<800ms", "errors<1%", "throttled<5%", "missed-budget<5%", "compose:errors<1%"]
+)
 def test_what_was_not_measured_is_missed(text: str) -> None:
     (result,) = objectives.judge([parse(text)], Recorder(), PACE)
 
@@ -66,7 +68,18 @@ def test_what_was_not_measured_is_missed(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["p95", "p95<800", "p95<5%", "errors<10ms", "latency<1s", "planning:p95<1s", "errors@2s<1%", "p95<-1ms", "p100<1s", ""],
+    [
+        "p95",
+        "p95<800",
+        "p95<5%",
+        "errors<10ms",
+        "latency<1s",
+        "planning:p95<1s",
+        "errors@2s<1%",
+        "p95<-1ms",
+        "p100<1s",
+        "",
+    ],
 )
 def test_an_objective_that_cannot_be_read_is_refused_with_what_was_written(text: str) -> None:
     with pytest.raises(ObjectiveError) as caught:
@@ -119,4 +132,7 @@ def test_the_profiles_own_objectives_can_be_left_out() -> None:
 
 
 def test_under_the_closed_model_no_rate_was_asked_for() -> None:
-    assert objectives.judge([parse("achieved-rate>95%")], HUNDRED, Pace(wanted=None, answered=9, seconds=1)) == ()
+    assert (
+        objectives.judge([parse("achieved-rate>95%")], HUNDRED, Pace(wanted=None, answered=9, seconds=1))
+        == ()
+    )

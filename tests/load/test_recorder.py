@@ -4,8 +4,9 @@ import random
 
 import pytest
 
+from trigger_loadtests.histograms import LONGEST_US, Histogram
 from trigger_loadtests.judgement import GOOD, THROTTLED, Verdict
-from trigger_loadtests.recorder import LONGEST_US, Call, Recorder, histogram, milliseconds, share_over
+from trigger_loadtests.recorder import Call, Recorder
 
 FAILED = Verdict("failed", "status-500", timed=False)
 
@@ -30,13 +31,12 @@ def everything(recorder: Recorder) -> object:
     return (
         {
             key: (
-                [(item.value_iterated_to, item.count_added_in_this_iter_step) for hist in hists for item in hist],
+                [hist.counts() for hist in (cell.response, cell.service, cell.lag)],
                 dict(cell.outcomes),
                 dict(cell.failures),
                 cell.unanswered,
             )
             for key, cell in recorder.cells.items()
-            for hists in [(cell.response, cell.service, cell.lag)]
         },
         {number: (dict(part.counts), dict(part.failures)) for number, part in recorder.bins.items()},
         dict(recorder.counts),
@@ -55,7 +55,7 @@ def test_two_workers_merged_equal_the_same_samples_in_one_process() -> None:
     assert everything(merged) == everything(alone)
     for percentile in (1, 50, 90, 99, 99.9, 100):
         both = [recorder.total().response for recorder in (merged, alone)]
-        assert milliseconds(both[0], percentile) == milliseconds(both[1], percentile)
+        assert both[0].percentile(percentile) == both[1].percentile(percentile)
 
 
 def test_a_drained_recorder_starts_again_from_nothing() -> None:
@@ -73,14 +73,14 @@ def test_durations_keep_three_digits_up_to_a_minute(seconds: float) -> None:
     recorder = Recorder()
     recorder.record(Call(0, "miss", "retrieve", 0.0, 0.0, seconds, GOOD))
 
-    assert milliseconds(recorder.total().response, 50) == pytest.approx(seconds * 1000, rel=0.001, abs=0.001)
+    assert recorder.total().response.percentile(50) == pytest.approx(seconds * 1000, rel=0.001, abs=0.001)
 
 
 def test_what_lasted_longer_than_a_minute_counts_as_a_minute_and_is_not_lost() -> None:
     recorder = Recorder()
     recorder.record(Call(0, "miss", "retrieve", 0.0, 0.0, 300.0, GOOD))
 
-    assert milliseconds(recorder.total().response, 100) == pytest.approx(LONGEST_US / 1000, rel=0.001)
+    assert recorder.total().response.percentile(100) == pytest.approx(LONGEST_US / 1000, rel=0.001)
 
 
 def test_response_time_counts_from_when_a_call_was_due_and_service_time_from_when_it_was_sent() -> None:
@@ -88,17 +88,17 @@ def test_response_time_counts_from_when_a_call_was_due_and_service_time_from_whe
     recorder.record(Call(0, "miss", "retrieve", due=1.0, sent=3.0, done=3.5, verdict=GOOD))
     total = recorder.total()
 
-    assert milliseconds(total.response, 50) == pytest.approx(2500, rel=0.001)
-    assert milliseconds(total.service, 50) == pytest.approx(500, rel=0.001)
-    assert milliseconds(total.lag, 50) == pytest.approx(2000, rel=0.001)
+    assert total.response.percentile(50) == pytest.approx(2500, rel=0.001)
+    assert total.service.percentile(50) == pytest.approx(500, rel=0.001)
+    assert total.lag.percentile(50) == pytest.approx(2000, rel=0.001)
 
 
 def test_the_share_over_a_limit_does_not_count_the_limit_itself() -> None:
-    hist = histogram()
-    for value in (700_000, 800_000, 800_001, 900_000, 2_000_000):
-        hist.record_value(value)
+    hist = Histogram()
+    for value in (0.7, 0.8, 0.800_001, 0.9, 2.0):
+        hist.record(value)
 
-    assert share_over(hist, 0.8) == 2
+    assert hist.over(0.8) == 2
 
 
 def test_figures_can_be_asked_for_by_scenario_mode_and_stage() -> None:

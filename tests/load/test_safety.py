@@ -3,11 +3,13 @@ from __future__ import annotations
 import pytest
 
 from trigger_loadtests import safety
-from trigger_loadtests.acquaintance import Key, Unknown, key_from
+from trigger_loadtests.acquaintance import Key, UnknownError, key_from
 from trigger_loadtests.safety import TargetError
 
 
-@pytest.mark.parametrize("url", ["http://127.0.0.1:8080", "http://localhost", "https://[::1]:1", "http://127.9.9.9"])
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:8080", "http://localhost", "https://[::1]:1", "http://127.9.9.9"]
+)
 def test_this_machine_may_be_loaded_freely(url: str) -> None:
     safety.allow(url, [])
 
@@ -38,7 +40,16 @@ def test_a_host_that_was_named_may_be_loaded(url: str, owned: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "127.0.0.1:80", "ftp://x", "http://", "http://u:secretpw@h", "http://h?key=secretpw", "http://h#f", "http://h:99999"],
+    [
+        "",
+        "127.0.0.1:80",
+        "ftp://x",
+        "http://",
+        "http://u:secretpw@h",
+        "http://h?key=secretpw",
+        "http://h#f",
+        "http://h:99999",
+    ],
 )
 def test_what_is_no_base_url_is_refused_without_repeating_a_password(text: str) -> None:
     with pytest.raises(TargetError) as caught:
@@ -49,31 +60,35 @@ def test_what_is_no_base_url_is_refused_without_repeating_a_password(text: str) 
 
 @pytest.mark.parametrize(
     ("text", "base"),
-    [("http://h:1/", "http://h:1"), ("http://h/api/", "http://h/api"), ("http://h/v1/memories/trigger", "http://h")],
+    [
+        ("http://h:1/", "http://h:1"),
+        ("http://h/api/", "http://h/api"),
+        ("http://h/v1/memories/trigger", "http://h"),
+    ],
 )
 def test_a_base_url_is_taken_without_its_end(text: str, base: str) -> None:
     assert safety.base_url(text) == base
 
 
 def test_a_key_comes_from_the_variable_that_was_named() -> None:
-    assert key_from({"K": "one", "TRIGGER_API_KEY": "two"}, "K", loopback=True).secret == "one"
-    assert key_from({"TRIGGER_API_KEY": "two"}, None, loopback=False).secret == "two"
+    assert key_from({"K": "one", "TRIGGER_API_KEY": "two"}, "K", loopback=True)[0] == "one"
+    assert key_from({"TRIGGER_API_KEY": "two"}, None, loopback=False)[0] == "two"
 
 
 def test_a_named_variable_that_is_empty_is_wrong_use() -> None:
-    with pytest.raises(Unknown, match="MISSING"):
+    with pytest.raises(UnknownError, match="MISSING"):
         key_from({"TRIGGER_API_KEY": "two"}, "MISSING", loopback=True)
 
 
 def test_away_from_this_machine_there_is_no_demo_key() -> None:
-    with pytest.raises(Unknown, match="--api-key-env"):
+    with pytest.raises(UnknownError, match="--api-key-env"):
         key_from({}, None, loopback=False)
     assert key_from({}, None, loopback=True).demo
 
 
 @pytest.mark.parametrize("secret", ["with\nnewline", "trailing ", "schlüssel"])
 def test_a_key_that_no_header_can_carry_is_refused_without_showing_it(secret: str) -> None:
-    with pytest.raises(Unknown) as caught:
+    with pytest.raises(UnknownError) as caught:
         key_from({"K": secret}, "K", loopback=True)
 
     assert secret not in str(caught.value)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import orjson
 import pytest
@@ -49,7 +50,7 @@ def test_one_tool_call_in_eight_fails_and_its_output_follows() -> None:
 
     assert len(failed) / (len(every) - len(failed)) == pytest.approx(1 / 8, abs=0.05)
     assert all(len(action["output"]) == OUTPUT_TAIL for action in failed)
-    for before, action in zip(every, every[1:], strict=False):
+    for before, action in pairwise(every):
         if "output" in action:
             assert (before["tool"], before["args"]) == (action["tool"], action["args"])
 
@@ -57,7 +58,9 @@ def test_one_tool_call_in_eight_fails_and_its_output_follows() -> None:
 def test_a_first_touch_hook_asks_once_for_what_a_session_touches() -> None:
     for session in sessions("first-touch", PEOPLE, 0, 0.5):
         touched = [
-            orjson.dumps(action["args"].get("file_path") or action["args"].get("command") or action["args"]["query"])
+            orjson.dumps(
+                action["args"].get("file_path") or action["args"].get("command") or action["args"]["query"]
+            )
             + action["tool"].encode()
             for ask in session
             if "output" not in (action := orjson.loads(ask.body)["action"])
@@ -88,7 +91,9 @@ def test_group_readers_name_groups_and_no_user() -> None:
 
 def test_known_rows_are_what_agents_ask_about() -> None:
     row = Known("user-7", None, None, (), ("ledger.py",))
-    population = known([row, Known(None, None, None, (), ("scopeless",)), Known("user-8", None, None, (), ())], "test")
+    population = known(
+        [row, Known(None, None, None, (), ("scopeless",)), Known("user-8", None, None, (), ())], "test"
+    )
 
     assert population.rows == (row,)
     for session in sessions("entities", population, 0, 0.0):

@@ -12,7 +12,6 @@ import asyncio
 import contextlib
 import json
 import os
-import sys
 import time
 from pathlib import Path
 from typing import TextIO
@@ -22,7 +21,7 @@ from trigger_contracts.validation import request_violations
 KEY = "xtk_toy_key_for_tests"
 PATH = "/v1/memories/trigger"
 
-_ROW = {
+_ROW: dict[str, object] = {
     "id": "5f0c2c1e-8c7e-4b5a-9a53-3a0b6f0f2a11",
     "object": "memory",
     "type": "lesson",
@@ -55,7 +54,9 @@ class Toy:
         self.served = 0
         self.lane = asyncio.Lock()
         self.window = (0.0, 0)
-        self.log: TextIO | None = Path(options.log).open("w", buffering=1) if options.log else None
+        self.log: TextIO | None = None
+        if options.log:
+            self.log = Path(options.log).open("w", buffering=1)  # noqa: SIM115 - open while it serves
 
     async def connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
@@ -193,4 +194,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
