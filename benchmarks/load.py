@@ -79,7 +79,8 @@ class Judging(CodingAgent):
         super().__init__(environment)
         self._rows = tuple(tuple(ask._replace(pause=0.0) for ask in session) for session in self._rows)
 """
-STOCK = """
+STOCK = (
+    """
 from locust import FastHttpUser, constant_throughput, task
 class Stock(FastHttpUser):
     wait_time = constant_throughput(20)
@@ -87,7 +88,9 @@ class Stock(FastHttpUser):
     def call(self):
         self.client.post("/v1/memories/trigger", data=b'{"user_id": "u", "entities": ["x"], "mode": "retrieve"}',
                          headers={"x-api-key": "%s", "Content-Type": "application/json"})
-""" % KEY
+"""
+    % KEY
+)
 
 
 @contextlib.contextmanager
@@ -125,7 +128,18 @@ def locust(file: Path, url: str, seconds: int, users: int) -> dict[str, Any]:
     """Run plain Locust; return its aggregated figures."""
     out = file.with_suffix(".json")
     out.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "locust", "-f", str(file), "--headless", "-u", str(users), "-r", str(users)]
+    command = [
+        sys.executable,
+        "-m",
+        "locust",
+        "-f",
+        str(file),
+        "--headless",
+        "-u",
+        str(users),
+        "-r",
+        str(users),
+    ]
     options = ["-t", f"{seconds}s", "--host", url, "--json-file", str(out.with_suffix("")), "--skip-log"]
     subprocess.run([*command, *options], env={**ENVIRONMENT, "TRIGGER_LOAD_COMPOSE": "0"}, cwd=ROOT, check=True,
                    capture_output=True)  # fmt: skip
@@ -169,7 +183,12 @@ def speed(folder: Path, rounds: int, seconds: int) -> dict[str, Any]:
                 found.append(run["rate"])
     pairs = [judging / bare for bare, judging in zip(*rates.values(), strict=True)]
     medians = {name: round(statistics.median(found)) for name, found in rates.items()}
-    return {"requests_per_second": medians, "ratio": round(statistics.median(pairs), 3), "bound": ">= 0.6"}
+    return {
+        "requests_per_second": medians,
+        "rounds": [round(pair, 2) for pair in pairs],
+        "ratio": round(statistics.median(pairs), 3),
+        "bound": ">= 0.6",
+    }
 
 
 def truth(folder: Path, seconds: int) -> dict[str, Any]:
@@ -180,8 +199,12 @@ def truth(folder: Path, seconds: int) -> dict[str, Any]:
             f'wrk.headers["x-api-key"] = "{KEY}"\nwrk.headers["Content-Type"] = "application/json"\n'
         )
         options = ("-t1", "-c1", f"-d{seconds}s", "--latency", "-s", str(folder / "ask.lua"))
-        beside = subprocess.Popen(["wrk", *options, f"{url}/v1/memories/trigger"], stdout=subprocess.PIPE, text=True)
-        account = trigger_load(url, folder / "truth.json", "-p", "steady", "--rate", "300", "-d", f"{seconds}s")
+        beside = subprocess.Popen(
+            ["wrk", *options, f"{url}/v1/memories/trigger"], stdout=subprocess.PIPE, text=True
+        )
+        account = trigger_load(
+            url, folder / "truth.json", "-p", "steady", "--rate", "300", "-d", f"{seconds}s"
+        )
         said, _ = beside.communicate(timeout=60)
     found = re.search(r"50%\s+([\d.]+)(us|ms|s)", said)
     assert found, said

@@ -48,7 +48,8 @@ class Agent(FastHttpUser):
         ask = next(self._session, None)
         while ask is None:
             ask = self._start_session()
-        gevent.sleep(ask.pause)
+        if ask.pause:
+            gevent.sleep(ask.pause)
         while not station.closing and (wait := station.quiet_until - station.now()) > 0:
             gevent.sleep(min(wait, 1.0))
         if station.closing or not station.may_send():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -221,6 +222,19 @@ def test_two_workers_send_what_was_asked_and_no_artefact_or_command_line_shows_t
     for text in (out, err, *shown, *(path.read_text() for path in written.values())):
         assert text
         assert toy.KEY not in text
+
+
+def test_a_master_conducts_workers_that_come_to_it(serve: Serve) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    worker = start("--worker", "--master-port", port)
+    master = start(serve(), "--rate", "30", "-d", "3", "--master", "--master-port", port)
+    out, err = master.communicate(timeout=60)
+    worker.communicate(timeout=30)
+
+    assert (master.returncode, worker.returncode) == (0, 0), err
+    assert "sent 90" in out
 
 
 def test_ctrl_c_still_writes_everything_and_does_not_end_with_0(serve: Serve, tmp_path: Path) -> None:
