@@ -1,9 +1,10 @@
 """How fast and how true the load generator is, as ratios within one run.
 
-Speed: requests per second of one process in a closed loop, every answer judged, against a bare FastHttpUser that judges
-nothing, on the same raw WSGI callable, in interleaved rounds. Truth: the open model at a known rate against a target
-whose log holds its own times, with `wrk` beside it; and the open model against a stall, with a stock Locust user under
-`constant_throughput` beside it. Only 127.0.0.1 is loaded. Run: `python benchmarks/load.py` (about two minutes).
+Speed: requests per second of one process in a closed loop, every answer judged, against a bare FastHttpUser
+that judges nothing, on the same raw WSGI callable, in interleaved rounds. Truth: the open model at a known
+rate against a target whose log holds its own times, with `wrk` beside it; and the open model against a stall,
+with a stock Locust user under `constant_throughput` beside it. Only 127.0.0.1 is loaded.
+Run: `python -m benchmarks.load` (about two minutes).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ KEY = "xtk_toy_key_for_tests"
 PATHS = os.pathsep.join(str(ROOT / part) for part in ("mock", "contracts", "fixtures", "loadtests", "."))
 ENVIRONMENT = {**os.environ, "PYTHONPATH": PATHS, "TRIGGER_API_KEY": KEY, "TRIGGER_LOAD_API_KEY": KEY}
 
-_ANSWER = {
+_ANSWER: dict[str, Any] = {
     "object": "search",
     "mode": "retrieve",
     "data": [
@@ -79,18 +80,17 @@ class Judging(CodingAgent):
         super().__init__(environment)
         self._rows = tuple(tuple(ask._replace(pause=0.0) for ask in session) for session in self._rows)
 """
-STOCK = (
-    """
+STOCK = """
+import os
 from locust import FastHttpUser, constant_throughput, task
+BODY = b'{"user_id": "u", "entities": ["x"], "mode": "retrieve"}'
+HEADERS = {"x-api-key": os.environ["TRIGGER_API_KEY"], "Content-Type": "application/json"}
 class Stock(FastHttpUser):
     wait_time = constant_throughput(20)
     @task
     def call(self):
-        self.client.post("/v1/memories/trigger", data=b'{"user_id": "u", "entities": ["x"], "mode": "retrieve"}',
-                         headers={"x-api-key": "%s", "Content-Type": "application/json"})
+        self.client.post("/v1/memories/trigger", data=BODY, headers=HEADERS)
 """
-    % KEY
-)
 
 
 @contextlib.contextmanager
@@ -141,8 +141,13 @@ def locust(file: Path, url: str, seconds: int, users: int) -> dict[str, Any]:
         str(users),
     ]
     options = ["-t", f"{seconds}s", "--host", url, "--json-file", str(out.with_suffix("")), "--skip-log"]
-    subprocess.run([*command, *options], env={**ENVIRONMENT, "TRIGGER_LOAD_COMPOSE": "0"}, cwd=ROOT, check=True,
-                   capture_output=True)  # fmt: skip
+    subprocess.run(
+        [*command, *options],
+        env={**ENVIRONMENT, "TRIGGER_LOAD_COMPOSE": "0"},
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
     rows = json.loads(out.read_text())
     calls = sum(row["num_requests"] for row in rows)
     start = min(row["start_time"] for row in rows)
@@ -251,7 +256,7 @@ def main() -> None:
         sys.exit("wrk is needed beside the generator: install it first")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        measures = {
+        measures: dict[str, Callable[[], dict[str, Any]]] = {
             "speed": lambda: speed(folder, options.rounds, options.seconds),
             "truth": lambda: truth(folder, max(options.seconds * 2, 8)),
             "stall": lambda: stall(folder, max(options.seconds * 3, 12), max(options.seconds // 2, 2)),

@@ -121,7 +121,10 @@ def _of_probes(path: Path) -> Population:
         raise UnknownError(
             f"{path}: expected `probes:`, a list of known directives (id, type, trigger_entities, scope)"
         )
-    return known([_probe(path, number, row) for number, row in enumerate(rows, 1)], f"probes ({path.name})")  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    found = known([_probe(path, number, row) for number, row in enumerate(rows, 1)], f"probes ({path.name})")  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    if not found.rows:
+        raise UnknownError(f"{path}: no probe has both a scope and trigger_entities that a request can carry")
+    return found
 
 
 def _probe(path: Path, number: int, row: Any) -> Known:

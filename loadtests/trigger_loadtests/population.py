@@ -90,8 +90,15 @@ def invented(seed: int, size: int = 200) -> Population:
 
 
 def known(rows: Iterable[Known], source: str) -> Population:
-    """Make a population of real rows; those that nothing can fire are left out."""
-    kept = [
-        row for row in rows if row.entities and (row.user_id or row.agent_id or row.app_id or row.group_ids)
-    ]
+    """Make a population of real rows; those that no request can fire or carry are left out."""
+    kept = [row for row in rows if row.entities and any(row[:4]) and _can_be_sent(row)]
     return Population(tuple(kept[:LARGEST]), source)
+
+
+def _can_be_sent(row: Known) -> bool:
+    """Return whether the row's names can be written as UTF-8: lone surrogates cannot."""
+    names = (row.user_id or "", row.agent_id or "", row.app_id or "", *row.group_ids, *row.entities)
+    try:
+        return bool("".join(names).encode())
+    except UnicodeEncodeError:
+        return False

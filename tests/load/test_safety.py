@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from trigger_loadtests import safety
-from trigger_loadtests.acquaintance import Key, UnknownError, key_from
+from trigger_loadtests.acquaintance import Key, UnknownError, key_from, population_from
 from trigger_loadtests.safety import TargetError
 
 
@@ -96,3 +98,44 @@ def test_a_key_that_no_header_can_carry_is_refused_without_showing_it(secret: st
 
 def test_a_key_does_not_show_itself() -> None:
     assert "sesame" not in repr(Key("sesame", "$K"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "- 1",
+        "probes: []",
+        "probes: [7]",
+        "probes: [{user_id: u}]",
+        "probes: [{user_id: u, trigger_entities: x}]",
+        "probes: [{user_id: u, trigger_entities: [x], group_ids: g}]",
+        "probes: [{trigger_entities: [x]}]",
+        "{",
+    ],
+)
+def test_a_probe_file_that_holds_no_known_row_is_refused_by_name(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "probes.yaml"
+    path.write_text(text)
+
+    with pytest.raises(UnknownError, match=r"probes\.yaml"):
+        population_from([], str(path), Key("k", "$K"), 0)
+
+
+def test_probes_are_what_agents_know(tmp_path: Path) -> None:
+    path = tmp_path / "probes.yaml"
+    path.write_text(
+        'probes: [{user_id: u, trigger_entities: [x, y]}, {user_id: "\\uD800", trigger_entities: [z]}]'
+    )
+
+    population = population_from([], str(path), Key("k", "$K"), 0)
+
+    assert [(row.user_id, row.entities) for row in population.rows] == [("u", ("x", "y"))]
+
+
+def test_the_shipped_fixtures_are_what_the_demo_key_knows() -> None:
+    key = key_from({}, None, loopback=True)
+    population = population_from([], None, key, 0)
+
+    assert len(population.rows) > 10
+    assert "shipped" in population.source
