@@ -1,0 +1,1 @@
+"""Speed and memory of the kit, as ratios against a floor that is written down beside them."""

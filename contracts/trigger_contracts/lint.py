@@ -91,8 +91,8 @@ def _undefined(document: object) -> Iterator[Remark]:
 
 def _overlapping(document: object) -> Iterator[Remark]:
     for path, schema in schemas(document):
-        branches = [branch for branch in entries(members(schema).get("oneOf")) if isinstance(branch, dict)]
-        if len(branches) > 1 and not exclusive(document, [*branches]):
+        branches = [branch for branch in entries(members(schema).get("oneOf")) if members(branch)]
+        if len(branches) > 1 and not exclusive(document, branches):
             yield (*path, "oneOf"), _NOT_EXCLUSIVE
 
 

@@ -91,7 +91,7 @@ def merge(old: object, new: object) -> object:
             merged[key] = merge(merged[key], value) if key in merged else copy.deepcopy(value)
         return merged
     if isinstance(old, list) and isinstance(new, list):
-        return [*cast("list[object]", old), *cast("list[object]", copy.deepcopy(new))]
+        return [*cast("list[object]", old), *copy.deepcopy(cast("list[object]", new))]
     return copy.deepcopy(new)
 
 

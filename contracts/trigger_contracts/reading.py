@@ -8,14 +8,18 @@ says.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any, cast
 
 #: More nodes than any contract has, fewer than a YAML file of nested aliases expands to.
-_MOST_NODES = 1_000_000
+_MOST_NODES = 300_000
+
+#: How JSON begins and YAML, as people write it, does not.
+_LIKE_JSON = re.compile(r"\s*(?:\{\s*[\"}]|\[)")
 
 
-class UnreadableDocument(ValueError):  # noqa: N818 - it reads as what it says
+class UnreadableDocument(ValueError):
     """A file that is no contract document; the text names the file, the line, and what was expected."""
 
 
@@ -38,7 +42,7 @@ def text_of(path: str | Path) -> str:
 
 def parse(text: str, name: str = "document") -> dict[str, Any]:
     """Read an OpenAPI 3 document from text; `name` stands in messages."""
-    value = _json(text, name) if text.lstrip()[:1] in ("{", "[", '"') else _yaml(text, name)
+    value = _json(text, name) if _LIKE_JSON.match(text) else _yaml(text, name)
     if not isinstance(value, dict):
         raise UnreadableDocument(
             f"{name}:1: holds {_kind(value)}; expected an object with `openapi` and `paths`"
@@ -58,13 +62,8 @@ def _json(text: str, name: str) -> object:
     try:
         return json.loads(text)
     except json.JSONDecodeError as broken:
-        # A flow mapping of YAML begins like JSON; when it is neither, what JSON says is the better message.
-        try:
-            return _yaml(text, name)
-        except UnreadableDocument:
-            raise UnreadableDocument(
-                f"{name}:{broken.lineno}: not JSON: {broken.msg} (column {broken.colno})"
-            ) from None
+        place = f"{name}:{broken.lineno}"
+        raise UnreadableDocument(f"{place}: not JSON: {broken.msg} (column {broken.colno})") from None
     except RecursionError:
         raise UnreadableDocument(f"{name}:1: nested too deep to read") from None
     except ValueError as broken:  # an integer of more digits than Python converts

@@ -7,6 +7,7 @@ hold for one value. Nothing here assumes that a value has the type that OpenAPI 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 from typing import cast
 
 from trigger_contracts.pointer import resolve
@@ -96,7 +97,7 @@ def _roots(document: object) -> Iterator[Located]:
 
 
 def target(document: object, schema: object) -> dict[str, object]:
-    """Follow a schema's reference, and that one's, to what it means; a dangling or circular one means nothing."""
+    """Follow a schema's references to what it means; a dangling or circular one means nothing."""
     followed: set[str] = set()
     here = members(schema)
     while isinstance(reference := here.get("$ref"), str):
@@ -113,7 +114,7 @@ def target(document: object, schema: object) -> dict[str, object]:
 def exclusive(document: object, branches: list[object]) -> bool:
     """Say whether it is plain that no value fits two of the branches."""
     meanings = [target(document, branch) for branch in branches]
-    return all(_apart(one, other) for at, one in enumerate(meanings) for other in meanings[at + 1 :])
+    return all(_apart(one, other) for one, other in combinations(meanings, 2))
 
 
 def _apart(one: dict[str, object], other: dict[str, object]) -> bool:
@@ -121,12 +122,15 @@ def _apart(one: dict[str, object], other: dict[str, object]) -> bool:
         return True
     needed, also_needed = set(texts(one.get("required"))), set(texts(other.get("required")))
     mine, theirs = members(one.get("properties")), members(other.get("properties"))
-    if any(_disjoint(_values(mine.get(name)), _values(theirs.get(name))) for name in needed & also_needed):
-        return True
-    if any(_disjoint(_types(mine.get(name)), _types(theirs.get(name))) for name in needed & also_needed):
-        return True
-    closed, also_closed = (each.get("additionalProperties") is False for each in (one, other))
-    return (also_closed and not needed <= set(theirs)) or (closed and not also_needed <= set(mine))
+    for name in needed & also_needed:
+        one_field, other_field = mine.get(name), theirs.get(name)
+        if _disjoint(_values(one_field), _values(other_field)) or _disjoint(
+            _types(one_field), _types(other_field)
+        ):
+            return True
+    closed = one.get("additionalProperties") is False
+    also_closed = other.get("additionalProperties") is False
+    return bool((also_closed and needed - set(theirs)) or (closed and also_needed - set(mine)))
 
 
 def _types(schema: object) -> set[str]:

@@ -1,0 +1,132 @@
+"""The application: the only place that wires, and the one handler that turns what goes wrong into an
+envelope.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Callable
+
+import orjson
+from flask import Flask, Response, request
+from werkzeug.exceptions import HTTPException
+
+from trigger_contracts.document import ENDPOINT
+from trigger_fixtures import Corpus, Row, default
+from trigger_mock import latency
+from trigger_mock.credentials import Keyring
+from trigger_mock.endpoint import QUOTA, Answer, Endpoint
+from trigger_mock.limits import Counters, Limiter, Quota, counters
+from trigger_mock.recall import Memories
+from trigger_mock.refusals import RateLimited, Refusal, envelope
+from trigger_mock.request_id import generated, signature
+from trigger_mock.settings import Settings
+
+log = logging.getLogger("trigger_mock")
+
+_CODES = {404: "not_found", 405: "method_not_allowed", 413: "payload_too_large"}
+_MESSAGES = {
+    404: f"Nothing is served at this path; the endpoint is POST {ENDPOINT}, without a trailing slash.",
+    405: "Only POST is served on this path.",
+    413: "The body is larger than this server accepts.",
+}
+
+
+def create_app(
+    corpus: Corpus | None = None,
+    *,
+    settings: Settings | None = None,
+    counting: Counters | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+    request_ids: Callable[[], str] = generated,
+) -> Flask:
+    """Make the WSGI application.
+
+    With nothing given it serves the shipped fixtures, or what the `TRIGGER_MOCK_*` variables say (`flask
+    --app trigger_mock run`). `clock` (seconds, monotonic) is what rate windows run on, unless `counting`
+    brings its own; `sleep` is how simulated latency passes; `request_ids` makes the `X-Request-Id` of
+    requests that bring none. Raises `FixtureErrors` for bad fixtures.
+    """
+    if corpus is None and settings is None:
+        # Imported here: the command imports this module to serve.
+        from trigger_mock.command import from_environment
+
+        corpus, settings = from_environment()
+    corpus = default() if corpus is None else corpus
+    settings = settings or Settings()
+    endpoint = Endpoint(
+        keyring=Keyring(corpus.organisations.values(), allow_token_scheme=settings.allow_token_scheme),
+        limiter=Limiter(counting or counters(settings.storage, clock), settings.limits),
+        memories=_by_organisation(corpus),
+        latency=_latency(settings),
+        sleep=sleep,
+    )
+    app = Flask("trigger_mock", static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = settings.body_limit
+    app.url_map.merge_slashes = False  # a live service's redirect was taken for success: an odd path is 404
+    app.add_url_rule(
+        ENDPOINT,
+        view_func=endpoint.trigger,
+        methods=["POST"],
+        provide_automatic_options=False,
+        endpoint="trigger",
+    )
+    app.register_error_handler(Refusal, _refused)
+    app.register_error_handler(HTTPException, _declined)
+    app.register_error_handler(Exception, _failed)
+
+    @app.after_request
+    def sign(response: Response) -> Response:
+        environ, add = request.environ, response.headers.add
+        add("X-Request-Id", signature(environ.get("HTTP_X_REQUEST_ID", ""), request_ids))
+        quota: Quota | None = environ.get(QUOTA)
+        if quota is not None:
+            for name, value in quota.headers:
+                add(name, value)
+        return response
+
+    return app
+
+
+def _by_organisation(corpus: Corpus) -> dict[str, Memories]:
+    rows: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in corpus.rows:
+        rows[row.organisation].append(row)
+    return {name: Memories(rows[name]) for name in corpus.organisations}
+
+
+def _latency(settings: Settings) -> latency.Latency:
+    if settings.latency == "realistic":
+        return latency.realistic(settings.seed)
+    seconds = float(settings.latency)
+    return latency.fixed(seconds) if seconds else latency.none
+
+
+def _refused(refusal: Refusal) -> Response:
+    # A client that hammers past its rate is told by the answers; its log would be nothing else.
+    level = logging.DEBUG if isinstance(refusal, RateLimited) else logging.INFO
+    log.log(level, "%s %s: %s", refusal.status, refusal.code, refusal.reason)
+    return _json(refusal.status, refusal.body, refusal.headers.items())
+
+
+def _declined(error: HTTPException) -> Response:
+    """Paths, methods and sizes: werkzeug's verdict, in the endpoint's envelope."""
+    status = error.code or 500
+    kept = [(name, value) for name, value in error.get_headers() if name in ("Allow", "Retry-After")]
+    message = _MESSAGES.get(status, "The request could not be read.")
+    return _json(status, envelope(_CODES.get(status, "invalid_request"), message), kept)
+
+
+def _failed(error: Exception) -> Response:
+    """A fault of our own: told in the log, and only that it happened to the client."""
+    log.error("an answer failed", exc_info=error)
+    return _json(500, envelope("trigger_failed", "The request could not be processed."), ())
+
+
+def _json(status: int, body: object, headers: object) -> Response:
+    response = Answer(orjson.dumps(body), status, content_type="application/json")
+    response.headers.extend(headers)  # type: ignore[arg-type]
+    return response

@@ -1,0 +1,93 @@
+"""`POST /v1/memories/trigger`: the steps of one call, in the order in which a request may be refused.
+
+Route and method (Flask's), size → credentials → rate → JSON and fields → signal and scope → recall → answer.
+A bad key therefore never learns whether its body was valid, and a request that fails validation still counts
+against the rate.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from flask import Response, request
+from werkzeug.datastructures import Headers
+
+from trigger_mock import answer, hints
+from trigger_mock.ask import Ask, parse
+from trigger_mock.credentials import Keyring, uses_token_scheme
+from trigger_mock.identifiers import identifiers
+from trigger_mock.latency import Latency
+from trigger_mock.limits import Limiter
+from trigger_mock.recall import Memories
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
+
+log = logging.getLogger("trigger_mock")
+
+#: Where the request's environment holds what the rate headers of its answer say, once its key was counted.
+QUOTA = "trigger_mock.quota"
+
+
+class Answer(Response):
+    """A response whose headers stand as they were set: none of ours is a redirect or has no body, so
+    nothing is to be mended.
+    """
+
+    def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:  # noqa: ARG002 - nothing depends on the request
+        """The headers, in place of a corrected copy of them."""
+        return self.headers
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """The view and what it works with. `memories` is by organisation; `sleep` takes seconds."""
+
+    keyring: Keyring
+    limiter: Limiter
+    memories: Mapping[str, Memories]
+    latency: Latency
+    sleep: Callable[[float], None]
+
+    def trigger(self) -> Response:
+        """Answer one call. Raises a `Refusal` at the first step that declines."""
+        environ = request.environ
+        raw = request.get_data(
+            cache=False
+        )  # 413; read to its end, so that no byte of it is taken for the next request
+        authorization = environ.get("HTTP_AUTHORIZATION")
+        if uses_token_scheme(authorization):
+            log.info(
+                "Authorization: Token is not part of the contract; send Authorization: Bearer, or x-api-key"
+            )
+        caller = self.keyring.caller(environ.get("HTTP_X_API_KEY"), authorization)  # 401
+        environ[QUOTA], refused = self.limiter.spend(caller)
+        if refused:
+            raise refused  # 429
+        ask, body = parse(raw, environ.get("CONTENT_TYPE"))  # 422
+        fired = fired_by(ask)
+        for hint in hints.unread(body):
+            log.info(hint)
+        if not fired:
+            log.info("nothing fires: action.tool, action.args and action.output hold no identifier")
+        hits = self.memories[caller.organisation.name].recall(fired, ask.scope, ask.types)
+        seconds = self.latency(ask.mode, raw)
+        if ask.mode == "retrieve":
+            content = answer.retrieved(hits, seconds)
+        else:
+            content = answer.composed(hits, ask.task, seconds)
+        if seconds:
+            self.sleep(seconds)
+        return Answer(content, content_type="application/json")
+
+
+def fired_by(ask: Ask) -> frozenset[str]:
+    """The identifiers that a request fires: `entities` as they are, bypassing extraction; else those of
+    its `action`.
+    """
+    if ask.entities:
+        return frozenset(ask.entities)
+    return identifiers(ask.action) if ask.action is not None else frozenset()

@@ -1,0 +1,28 @@
+"""What a server can be told, apart from its data: one frozen value that the command line, the environment
+and tests make.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from trigger_mock.limits import Overrides
+
+MEBIBYTE = 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All defaults are those of the bare command.
+
+    `limits`: what overrides the fixtures' rates and caps. `storage`: where requests are counted, `memory://`
+    or `redis://…`. `body_limit`: bytes. `latency`: seconds, or `"realistic"`. `seed`: of the realistic
+    latency. `allow_token_scheme`: whether `Authorization: Token <key>` counts as `Bearer`.
+    """
+
+    limits: Overrides = field(default_factory=Overrides)
+    storage: str = "memory://"
+    body_limit: int = MEBIBYTE
+    latency: float | str = 0.0
+    seed: int = 0
+    allow_token_scheme: bool = False

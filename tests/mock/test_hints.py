@@ -1,0 +1,50 @@
+"""What the log says of fields that nothing reads; names only, never values, and never a forged line."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+from tests.mock.conftest import KEY, PATH
+
+from trigger_mock.hints import unread
+
+
+@pytest.mark.parametrize(
+    ("body", "hints"),
+    [
+        ({"action": {"tool": "x", "args": {}, "output": None}, "user_id": "u"}, []),
+        ({"action": {"input": {}}}, ["action.input is not part of the contract; did you mean action.args?"]),
+        ({"action": {"arg": {}}}, ["action.arg is not part of the contract; did you mean action.args?"]),
+        ({"tool": "x", "input": {}}, [
+            "tool is not part of the contract; did you mean action.tool?",
+            "input is not part of the contract; did you mean action.args?",
+        ]),
+        ({"userId": "u"}, ["userId is not part of the contract; did you mean user_id?"]),
+        ({"action": "Edit"}, ["action is a string; the contract wants an object with tool, args and output"]),
+        ({"org_id": "o"}, ["org_id is not read: the key alone decides the organisation"]),
+        ({"zzz": 1}, ["zzz is not part of the contract"]),
+        ({"a\nERROR forged": 1}, ["'a\\nERROR forged' is not part of the contract"]),
+    ],
+)  # fmt: skip
+def test_a_hint_names_the_field_and_what_was_meant(body: dict[str, Any], hints: list[str]) -> None:
+    assert unread(body) == hints
+
+
+def test_a_thousand_unknown_fields_are_one_mistake() -> None:
+    hints = unread({f"field_{number}": "s3cret" for number in range(1000)})
+    assert len(hints) == 11
+    assert hints[-1] == "990 more unknown fields"
+    assert "s3cret" not in "".join(hints)
+
+
+def test_the_log_says_it_and_the_answer_does_not_change(
+    client: FlaskClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    body = {"user_id": "user-123", "action": {"tool": "x", "input": {"file_path": "tool_loop.py"}}}
+    with caplog.at_level(logging.INFO, "trigger_mock"):
+        answer = client.post(PATH, json=body, headers=KEY)
+    assert (answer.status_code, answer.get_json()["data"]) == (200, [])
+    assert "action.input is not part of the contract; did you mean action.args?" in caplog.messages
