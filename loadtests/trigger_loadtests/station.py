@@ -165,7 +165,8 @@ def schema_check() -> Callable[[int, Any], Sequence[str]]:
     """Return the check of an answer against the effective contract."""
     from trigger_contracts.validation import response_violations
 
-    response_violations(200, {})  # compiles the schemas: now, not while the first answers wait
+    for status in (200, 401, 422):  # compiles the schemas: now, not while the first answers wait
+        response_violations(status, {})
 
     def check(status: int, body: Any) -> Sequence[str]:
         return [f"{found.pointer}: {found.message}" for found in response_violations(status, body)]
