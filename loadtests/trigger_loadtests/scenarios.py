@@ -74,7 +74,7 @@ _TASKS = (
 def _tool_call(draw: Draw, entity: str) -> dict[str, Any]:
     """A call of a coding agent's tool that touches the entity, with arguments as such tools have them."""
     tool = draw.one_of("Edit", "Write", "Bash", "Read", "mcp__tracker__search")
-    path = f"/home/dev/work/{draw.one_of('src', 'lib', 'tests')}/{entity}"
+    path = f"/home/dev/project/{draw.one_of('src', 'lib', 'tests')}/{entity}"
     lines = "\n".join(
         f"    value_{n} = compute(value_{n - 1}, retries={n})" for n in range(1, draw.random.randint(3, 14))
     )
@@ -93,7 +93,7 @@ def _tool_call(draw: Draw, entity: str) -> dict[str, Any]:
 
 def _failure_output(entity: str, draw: Draw) -> str:
     frames = "".join(
-        f'  File "/home/dev/work/src/{entity}", line {draw.random.randint(1, 900)}, in step_{n}\n'
+        f'  File "/home/dev/project/src/{entity}", line {draw.random.randint(1, 900)}, in step_{n}\n'
         f"    run(step={n})\n"
         for n in range(30)
     )

@@ -118,7 +118,7 @@ def test_the_schema_is_applied_to_the_first_answer_and_to_one_in_so_many_after_i
     assert len(seen) == judge.schema_checked == 4
 
 
-class HTTPConnectionClosed(OSError):  # noqa: N818 - not ours to name
+class HTTPConnectionClosed(OSError):
     """Named as the HTTP client names it."""
 
 
