@@ -82,7 +82,9 @@ Exit codes:
 )
 @click.option("--list", "list_", is_flag=True, help="Print the promises and end.")
 @click.version_option(package_name="trigger-kit", prog_name="trigger-verify")
-def main(url: str | None, *, list_: bool, rate: str | None, **given: object) -> None:
+def main(
+    url: str | None, *, list_: bool, rate: str | None, **given: str | float | tuple[str, ...] | None
+) -> None:
     """Check the implementation at URL against every promise of the contract."""
     if list_:
         _print_list()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,7 +55,7 @@ class Session:
     @classmethod
     def of(cls, config: pytest.Config) -> Session:
         """Read the options of a pytest run."""
-        get = config.getoption
+        get = _options_of(config)
         base_url, hint = checked_base_url(get("--trigger-base-url"))
         only, skip, require = get("--trigger-only"), get("--trigger-skip"), get("--trigger-require")
         for names, beside in ((only, ()), (skip, ()), (require, ("all",))):
@@ -225,6 +225,13 @@ class Session:
             require=options.require,
             interrupted=self.interrupted,
         )
+
+
+def _options_of(config: pytest.Config) -> Callable[[str], Any]:
+    def get(name: str) -> Any:
+        return config.getoption(name)
+
+    return get
 
 
 def _key(name: str | None) -> str:
