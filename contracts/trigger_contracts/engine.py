@@ -220,9 +220,11 @@ def _shown(text: str) -> str:
 
 
 def contract_defects() -> tuple[Defect, ...]:
-    """What is wrong with the published contract itself: told once, and never held against a target."""
-    from trigger_contracts.document import published, published_bytes
+    """What is wrong with the contract itself: told once, and never held against a target."""
+    from trigger_contracts.document import source
     from trigger_contracts.lint import lint
+    from trigger_contracts.reading import parse
 
-    found = lint(published(), published_bytes().decode())
+    text = source()
+    found = lint(parse(text), text)
     return tuple(Defect(one.defect, one.pointer, one.message, one.line) for one in found)
