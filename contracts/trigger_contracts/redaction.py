@@ -62,8 +62,8 @@ def _character(one: str) -> str:
         rf"&\#x0*{code:x}(?:;|(?![0-9a-f]))",
         *("".join(f"%(?:25)?{byte:02x}" for byte in one.encode("utf-8", "surrogatepass")),),
     }
-    if one in '"\\/':
-        ways.add(re.escape("\\" + one))
+    if one in '"\\/':  # JSON within JSON puts a backslash before the backslash
+        ways.add(rf"\\+{re.escape(one)}")
     named = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&(?:apos|#39|#x27);"}.get(one)
     if named:
         ways.add(named)

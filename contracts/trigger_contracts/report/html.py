@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from importlib.resources import files
 
@@ -35,8 +36,9 @@ def render(verdict: Verdict) -> str:
 <h1>{_text(verdict.summary)}</h1>
 <p class="where">{_text(verdict.url)}</p>
 <p class="how">profile {verdict.profile} · seed {verdict.seed} · {_text(traffic(verdict))}
-· {_text(verdict.started)}</p>
+· {_text(verdict.started.replace("T", " ").replace("Z", " UTC"))}</p>
 {_bar(verdict)}
+{_map(verdict)}
 </header>
 <main>
 {_failures(verdict)}
@@ -52,6 +54,31 @@ def render(verdict: Verdict) -> str:
 
 def _text(text: str) -> str:
     return escape(legal(text))
+
+
+def _prose(text: str) -> str:
+    """A sentence of ours, its words of code set as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", _text(text))
+
+
+def _map(verdict: Verdict) -> str:
+    """Every promise as a small square that leads to what became of it."""
+    chapters = "".join(
+        f"<li><span>{chapter}</span>"
+        + "".join(
+            f'<a class="{_tone(one.state)}" href="#{_place(one)}" '
+            f'title="{one.id} {one.state}: {_text(one.sentence)}">{one.id.rpartition("-")[2]}</a>'
+            for one in outcomes
+        )
+        + "</li>"
+        for chapter, outcomes in verdict.chapters().items()
+    )
+    return f'<nav aria-label="Every promise"><ul class="map">{chapters}</ul></nav>'
+
+
+def _place(one: Outcome) -> str:
+    """Where the page tells most about a promise."""
+    return one.id if one.evidence else f"row-{one.id}"
 
 
 def _bar(verdict: Verdict) -> str:
@@ -81,8 +108,9 @@ def _failure(one: Outcome) -> str:
     if told is None:
         return ""
     return f"""<article class="{_tone(one.state)}" id="{one.id}">
-<h3><b>{one.id}</b> {_text(told.message)}</h3>
-<p class="sentence">{_text(one.sentence)} <code>{_text(one.pointer)}</code></p>
+<h3><b>{one.id}</b> {_prose(told.message)}</h3>
+<p class="sentence">{_prose(one.sentence)}</p>
+<p class="pointer">contract: {_text(one.pointer)}</p>
 <h4>Repeat it</h4>
 <pre>{_text(told.curl)}</pre>
 <details><summary>What was sent</summary><pre>{_text(told.sent)}</pre></details>
@@ -96,7 +124,7 @@ def _open(verdict: Verdict) -> str:
     if not found:
         return ""
     rows = "".join(
-        f"<tr><td><b>{one.id}</b></td><td>{_text(one.sentence)}</td><td>{_text(one.reason)}"
+        f"<tr><td><b>{one.id}</b></td><td>{_prose(one.sentence)}</td><td>{_prose(one.reason)}"
         f"{' <strong>required</strong>' if one in verdict.missing else ''}</td></tr>"
         for one in found
     )
@@ -115,9 +143,9 @@ def _table(verdict: Verdict) -> str:
     for chapter, outcomes in verdict.chapters().items():
         held = sum(one.state == "held" for one in outcomes)
         rows = "".join(
-            f'<tr class="{_tone(one.state)}"><td class="sign" '
+            f'<tr class="{_tone(one.state)}" id="row-{one.id}"><td class="sign" '
             f'title="{one.state}">{_SIGNS[one.state]}</td><td><b>{one.id}</b></td>'
-            f"<td>{_text(one.sentence)}{' <i>should</i>' if one.level == 'should' else ''}</td>"
+            f"<td>{_prose(one.sentence)}{' <i>should</i>' if one.level == 'should' else ''}</td>"
             f'<td class="number">{one.seen or ""}</td></tr>'
             for one in outcomes
         )
@@ -133,7 +161,7 @@ def _defects(verdict: Verdict) -> str:
     if not verdict.defects:
         return ""
     rows = "".join(
-        f"<tr><td><b>{_text(one.defect)}</b></td><td><code>{_text(one.pointer)}</code></td><td>{_text(one.message)}</td></tr>"
+        f"<tr><td><b>{_text(one.defect)}</b></td><td><code>{_text(one.pointer)}</code></td><td>{_prose(one.message)}</td></tr>"
         for one in verdict.defects
     )
     return (
