@@ -173,6 +173,22 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         )
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Under xdist: let every worker draw from the seed that the report will name."""
+    if SESSION in node.config.stash:
+        node.workerinput["trigger_seed"] = node.config.stash[SESSION].options.seed
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
+    """Under xdist: the workers know which promises the run is about."""
+    if SESSION in node.config.stash:
+        session = node.config.stash[SESSION]
+        named = {one.id for one in session.wanted}
+        session.expect([name for one in ids if (name := one.rpartition("[")[2].rstrip("]")) in named])
+
+
 def pytest_keyboard_interrupt(excinfo: pytest.ExceptionInfo[BaseException]) -> None:
     """An interrupted run still has a verdict: what is open stays open."""
     if _current and isinstance(excinfo.value, KeyboardInterrupt):

@@ -304,12 +304,7 @@ def _seed(config: pytest.Config) -> int:
     if seed is not None:
         return int(seed)
     worker: dict[str, Any] = getattr(config, "workerinput", {})
-    # Every worker of one run draws from the same seed.
-    return (
-        int(str(worker.get("testrunuid", "")) or "0", 16) % 1_000_000
-        if worker
-        else int.from_bytes(os.urandom(3), "big") % 1_000_000
-    )
+    return int(worker.get("trigger_seed", int.from_bytes(os.urandom(3), "big") % 1_000_000))
 
 
 def _file(path: str | None, option: str) -> str | None:

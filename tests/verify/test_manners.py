@@ -1,0 +1,188 @@
+"""What a run may be told, and how it then behaves: pace, budget, seed, strictness, trust."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.servers.serving import Served, serving
+from tests.verify.commanding import reports, run, states, whole
+from trigger_contracts.exchange import Request
+from trigger_contracts.options import Options
+from trigger_contracts.target import Target
+
+_QUICK = ("--profile=quick", "--seed=5")
+
+
+def _judged(folder: Path, served: Served, *arguments: str) -> dict[str, Any]:
+    run(served.url, *_QUICK, *arguments, *reports(folder), served=served)
+    return whole(folder)
+
+
+def _essence(document: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """What a repeated run must repeat: verdicts, counts, the requests that show a failure."""
+    return [
+        (one["id"], one["state"], one["times_seen"], one["evidence"] and one["evidence"]["curl"])
+        for one in document["promises"]
+    ]
+
+
+def test_a_seed_repeats_a_run_exactly(tmp_path: Path) -> None:
+    some = ("--only=AUTH", "--only=VAL", "--only=ROB-1", "--only=MATCH-6")
+    with serving("any-key") as served:
+        first = _judged(tmp_path, served, *some)
+        again = _judged(tmp_path, served, *some)
+
+    assert _essence(first) == _essence(again)
+    assert first["traffic"]["requests"] == again["traffic"]["requests"]
+
+
+def test_only_and_skip_choose_what_is_judged(tmp_path: Path) -> None:
+    with serving() as served:
+        document = _judged(tmp_path, served, "--only=AUTH", "--only=VAL-1", "--skip=AUTH-5")
+
+    assert list(states(document)) == ["AUTH-1", "AUTH-2", "AUTH-3", "AUTH-4", "VAL-1"]
+
+
+def test_a_chapter_may_be_required(tmp_path: Path) -> None:
+    with serving() as served:
+        open_ = _judged(tmp_path, served, "--only=AUTH", "--only=MATCH-1", "--require=MATCH")
+        met = _judged(tmp_path, served, "--only=AUTH", "--only=MATCH-1", "--require=AUTH")
+
+    assert open_["exit_code"] == 3
+    assert met["exit_code"] == 0
+
+
+def test_a_budget_of_requests_is_kept(tmp_path: Path) -> None:
+    with serving() as served:
+        document = _judged(tmp_path, served, "--max-requests=25")
+
+    assert document["traffic"]["requests"] == 25
+    assert document["exit_code"] == 3
+
+
+def test_errors_under_error_are_one_finding_and_may_be_accepted(tmp_path: Path) -> None:
+    some = ("--only=AUTH", "--only=ERR", "--only=VAL-1")
+    with serving("error-envelope") as served:
+        told = _judged(tmp_path, served, *some)
+        silent = _judged(tmp_path, served, *some, "--accept-envelope=error")
+
+    assert [name for name, state in states(told).items() if state == "broken"] == ["ERR-1"]
+    assert silent["exit_code"] == 0
+
+
+def test_pace_is_kept_between_requests() -> None:
+    asleep: list[float] = []
+    now = [100.0]
+
+    def sleep(seconds: float) -> None:
+        asleep.append(seconds)
+        now[0] += seconds
+
+    options = Options(base_url="http://127.0.0.1:1", rate=4, timeout=0.2)
+    target = Target(options, sleep=sleep, clock=lambda: now[0])
+    for _ in range(5):
+        target.send(Request("POST", b"{}", ()))
+
+    assert asleep == pytest.approx([0.25] * 4)
+
+
+def test_no_pace_is_given_by_a_rate_of_nothing() -> None:
+    for rate in ("0", "-1", "nan", "inf", "10/day"):
+        ended = run("http://127.0.0.1:1", f"--rate={rate}")
+        assert ended.returncode == 2
+        assert "requests a second" in ended.stderr
+
+
+# ------------------------------------------------------------------ certificates
+
+
+@contextmanager
+def _behind_tls(served: Served, certificate: Path, key: Path) -> Iterator[str]:
+    """A TLS front before a plain server: bytes in, bytes out."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    port = int(served.url.rpartition(":")[2])
+
+    def pump(source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while piece := source.recv(65536):
+                sink.sendall(piece)
+        with suppress(OSError):
+            sink.shutdown(socket.SHUT_RDWR)
+
+    def meet(raw: socket.socket) -> None:
+        with suppress(OSError), context.wrap_socket(raw, server_side=True) as outside:
+            with socket.create_connection(("127.0.0.1", port)) as inside:
+                back = threading.Thread(target=pump, args=(inside, outside), daemon=True)
+                back.start()
+                pump(outside, inside)
+                back.join(10)
+
+    def accept(listener: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                threading.Thread(target=meet, args=(connection,), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=accept, args=(listener,), daemon=True)
+        thread.start()
+        yield f"https://127.0.0.1:{listener.getsockname()[1]}"
+        with suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+    thread.join(10)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
+def test_a_certificate_is_checked_unless_told_otherwise(tmp_path: Path) -> None:
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=bench"),
+            *("-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    with serving() as served, _behind_tls(served, certificate, key) as url:
+        distrusted = run(url, "--only=AUTH-1", served=served)
+        trusted = run(url, "--only=AUTH-1", f"--ca-bundle={certificate}", served=served)
+        unchecked = run(url, "--only=AUTH-1", "--insecure", served=served)
+
+    assert distrusted.returncode == 2
+    assert "the certificate is not trusted" in distrusted.stderr
+    assert "--ca-bundle FILE" in distrusted.stderr
+    assert trusted.returncode == 0, trusted.stdout + trusted.stderr
+    assert unchecked.returncode == 0
+    assert "the certificate is not checked (--insecure)" in unchecked.stderr
+
+
+@pytest.mark.parametrize("option", ["--ca-bundle", "--client-cert"])
+def test_files_for_tls_that_hold_no_certificate_are_wrong_use(option: str, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.pem"
+    empty.write_text("no certificate")
+
+    for file in (empty, tmp_path / "nowhere.pem"):
+        ended = run("https://127.0.0.1:1", f"{option}={file}")
+        assert ended.returncode == 2
+        assert str(file) in ended.stderr
+        assert "Traceback" not in ended.stdout + ended.stderr
+
+
+def test_a_report_names_the_seed_that_repeats_the_run(tmp_path: Path) -> None:
+    with serving() as served:
+        ended = run(served.url, "--only=AUTH-1", *reports(tmp_path), served=served)
+
+    seed = json.loads((tmp_path / "report.json").read_text())["seed"]
+    assert f"seed {seed}" in ended.stdout
