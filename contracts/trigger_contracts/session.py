@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import ssl
 import sys
 import time
 import traceback
@@ -18,6 +19,7 @@ from trigger_contracts.promises import Promise, catalogue, running_order, select
 from trigger_contracts.report import KINDS, write
 from trigger_contracts.run import Run, is_edge
 from trigger_contracts.verdict import Outcome, Verdict, outcome_from, outcome_to, worst_of
+from trigger_contracts.wire import tls_context
 
 if TYPE_CHECKING:
     import pytest
@@ -95,6 +97,7 @@ class Session:
             require=tuple(require),
             strict=get("--trigger-strict"),
         )
+        _check_tls(options)
         if options.other_api_key and options.other_api_key == options.api_key:
             raise WrongUse("the other organisation's key is the same as the key")
         reports = [_report(text) for text in get("--trigger-report")]
@@ -107,10 +110,7 @@ class Session:
     def begin(self) -> str | None:
         """Send the first request; what is wrong when there is nothing to talk to, else None."""
         self.progress.begin(self.options, self.hint)
-        try:
-            first = engine.settle_style(self.run)
-        except OSError as error:
-            return f"TLS files: {error.strerror or error}"
+        first = engine.settle_style(self.run)
         if first is None:
             return None
         url = self.options.base_url
@@ -311,6 +311,21 @@ def _file(path: str | None, option: str) -> str | None:
     if path and not Path(path).is_file():
         raise WrongUse(f"{option}: no such file: {path}")
     return path
+
+
+def _check_tls(options: Options) -> None:
+    """See that the files for TLS hold what they should, before they are needed."""
+    alone = replace(options, ca_bundle=None, client_cert=None)
+    for option, given, only in (
+        ("--ca-bundle", options.ca_bundle, replace(alone, ca_bundle=options.ca_bundle)),
+        ("--client-cert", options.client_cert, replace(alone, client_cert=options.client_cert)),
+    ):
+        try:
+            if given is not None:
+                tls_context(only)
+        except OSError as error:
+            said = error.reason if isinstance(error, ssl.SSLError) else error.strerror
+            raise WrongUse(f"{option}: {given} cannot be used ({said or error})") from None
 
 
 def _report(text: str) -> tuple[str, Path]:

@@ -122,12 +122,15 @@ def _behind_tls(served: Served, certificate: Path, key: Path) -> Iterator[str]:
             sink.shutdown(socket.SHUT_RDWR)
 
     def meet(raw: socket.socket) -> None:
-        with suppress(OSError), context.wrap_socket(raw, server_side=True) as outside:
-            with socket.create_connection(("127.0.0.1", port)) as inside:
-                back = threading.Thread(target=pump, args=(inside, outside), daemon=True)
-                back.start()
-                pump(outside, inside)
-                back.join(10)
+        with (
+            suppress(OSError),
+            context.wrap_socket(raw, server_side=True) as outside,
+            socket.create_connection(("127.0.0.1", port)) as inside,
+        ):
+            back = threading.Thread(target=pump, args=(inside, outside), daemon=True)
+            back.start()
+            pump(outside, inside)
+            back.join(10)
 
     def accept(listener: socket.socket) -> None:
         with suppress(OSError):

@@ -78,7 +78,7 @@ def test_workers_agree_on_the_seed_that_the_report_names(tmp_path: Path) -> None
     assert [_sent(one) for one in shared["promises"]] == [_sent(one) for one in alone["promises"]]
 
 
-def _sent(promise: dict[str, Any]) -> str | None:
+def _sent(promise: dict[str, Any]) -> object:
     return promise["evidence"] and promise["evidence"]["curl"]
 
 
