@@ -45,6 +45,7 @@ Exit codes:
 @click.option(
     "--probes-from-fixtures", metavar="PATH", help="Derive them from fixtures; 'default' is the shipped set."
 )
+@click.option("--contract", metavar="FILE", help="Judge by this document, not by the published contract.")
 @click.option(
     "--profile", type=click.Choice(["quick", "standard", "deep"]), default="standard", show_default=True
 )
@@ -82,7 +83,9 @@ Exit codes:
 )
 @click.option("--list", "list_", is_flag=True, help="Print the promises and end.")
 @click.version_option(package_name="trigger-kit", prog_name="trigger-verify")
-def main(url: str | None, *, list_: bool, rate: str | None, **given: object) -> None:
+def main(
+    url: str | None, *, list_: bool, rate: str | None, **given: str | float | tuple[str, ...] | None
+) -> None:
     """Check the implementation at URL against every promise of the contract."""
     if list_:
         _print_list()
@@ -140,12 +143,18 @@ def _run(arguments: list[str]) -> int:
         # A group of its own: the child is interrupted once, by us, and then writes its reports while we wait.
         child = subprocess.Popen(command, env=environment, process_group=0, stdin=subprocess.DEVNULL)  # noqa: S603 - our own interpreter
 
+        told_to_stop = False
+
         def pass_on(_: int, __: FrameType | None) -> None:
+            nonlocal told_to_stop
+            told_to_stop = True
             child.send_signal(signal.SIGINT)
 
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, pass_on)
         code = child.wait()
+    if told_to_stop and code not in (0, 1):
+        return 3
     return code if code in (0, 1, 2, 3) else 2
 
 

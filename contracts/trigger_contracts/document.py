@@ -21,7 +21,7 @@ from typing import Any
 from trigger_contracts.endpoint import ENDPOINT
 from trigger_contracts.overlay import Action, actions, apply
 from trigger_contracts.pointer import pointer, resolve
-from trigger_contracts.reading import UnreadableDocument, read
+from trigger_contracts.reading import UnreadableDocument, parse, read, text_of
 
 __all__ = [
     "ENDPOINT",
@@ -67,6 +67,24 @@ def published_bytes() -> bytes:
     return (Path(__file__).resolve().parents[2] / _PUBLISHED).read_bytes()
 
 
+def judge_by(path: str | Path | None) -> tuple[Repair, ...]:
+    """Let another document take effect in this process, once mended (None: the published one again); the
+    repairs that this took.
+    """
+    if path is None:
+        _judged_by.clear()
+        return ()
+    text = text_of(path)
+    mended = repair(parse(text, str(path)))
+    _judged_by[:] = [(text, json.dumps(mended.document))]
+    return mended.repairs
+
+
+def source() -> str:
+    """Return the text of the document that is in effect, before its repair."""
+    return _judged_by[0][0] if _judged_by else published_bytes().decode()
+
+
 def published() -> dict[str, Any]:
     """Return the published contract, defects and all."""
     document: dict[str, Any] = json.loads(published_bytes())
@@ -75,7 +93,7 @@ def published() -> dict[str, Any]:
 
 def effective() -> dict[str, Any]:
     """Return a fresh copy of the contract with its defects repaired."""
-    document: dict[str, Any] = json.loads(_effective_text())
+    document: dict[str, Any] = json.loads(_judged_by[0][1] if _judged_by else _effective_text())
     return document
 
 
@@ -95,6 +113,10 @@ def repair(document: Mapping[str, Any]) -> Repaired:
                 )
             )
     return Repaired(document=mended, repairs=tuple(repairs))
+
+
+#: The text of another document that is in effect, and the same mended as JSON; empty: the published one.
+_judged_by: list[tuple[str, str]] = []
 
 
 @cache

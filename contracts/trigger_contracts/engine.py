@@ -80,16 +80,17 @@ def now() -> str:
 def settle_style(run: Run) -> Exchange | None:
     """Find out which header the target takes the key in, so that one refused does not hide all else."""
     api = Api(run, "start")
-    first: Exchange | None = None
+    seen: list[Exchange] = []
     for style in ("x-api-key", "bearer"):
         try:
             exchange = api.call(api.plain(), style=style)
         except NotExercised:
-            return first
-        first = first or exchange
+            break
+        seen.append(exchange)
         if exchange.status not in (401, 403):
             run.target.style = style
             break
+    first = next(iter(seen), None)
     if first is not None and first.reply is not None:
         with contextlib.suppress(
             NotExercised
@@ -219,9 +220,11 @@ def _shown(text: str) -> str:
 
 
 def contract_defects() -> tuple[Defect, ...]:
-    """What is wrong with the published contract itself: told once, and never held against a target."""
-    from trigger_contracts.document import published, published_bytes
+    """What is wrong with the contract itself: told once, and never held against a target."""
+    from trigger_contracts.document import source
     from trigger_contracts.lint import lint
+    from trigger_contracts.reading import parse
 
-    found = lint(published(), published_bytes().decode())
+    text = source()
+    found = lint(parse(text), text)
     return tuple(Defect(one.defect, one.pointer, one.message, one.line) for one in found)

@@ -14,7 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
+
+from trigger_contracts.json_values import is_array, is_object
 
 JsonObject = dict[str, Any]
 
@@ -102,11 +104,11 @@ class Exchange:
     def code(self) -> str | None:
         """The error code, read from `detail` or from the `error` envelope that some deployments use."""
         body = self.json
-        if isinstance(body, dict):
+        if is_object(body):
             for name in ("detail", "error"):
-                inner = cast("JsonObject", body).get(name)
-                if isinstance(inner, dict):
-                    code = cast("JsonObject", inner).get("code")
+                inner = body.get(name)
+                if is_object(inner):
+                    code = inner.get("code")
                     return code if isinstance(code, str) else None
         return None
 
@@ -145,7 +147,7 @@ class RowView:
     def details(self) -> Mapping[str, Any]:
         """The details, or an empty mapping."""
         found = self.raw.get("details")
-        return cast("Mapping[str, Any]", found) if isinstance(found, dict) else {}
+        return found if is_object(found) else {}
 
     @property
     def groups(self) -> frozenset[str]:
@@ -169,10 +171,10 @@ class Answer:
     def __init__(self, exchange: Exchange) -> None:
         self.exchange = exchange
         body = exchange.json
-        self.body: JsonObject = cast("JsonObject", body) if isinstance(body, dict) else {}
+        self.body: JsonObject = body if is_object(body) else {}
         data = self.body.get("data")
-        rows = data if isinstance(data, list) else []
-        self.rows: tuple[RowView, ...] = tuple(RowView(row) for row in rows if isinstance(row, dict))
+        rows = data if is_array(data) else []
+        self.rows: tuple[RowView, ...] = tuple(RowView(row) for row in rows if is_object(row))
 
     @property
     def context(self) -> object:
@@ -187,11 +189,7 @@ class Answer:
 
 def texts(value: object) -> tuple[str, ...]:
     """The strings of a list, or nothing."""
-    return (
-        tuple(one for one in cast("list[object]", value) if isinstance(one, str))
-        if isinstance(value, list)
-        else ()
-    )
+    return tuple(one for one in value if isinstance(one, str)) if is_array(value) else ()
 
 
 def is_number(value: object) -> bool:

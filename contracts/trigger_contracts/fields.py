@@ -12,6 +12,7 @@ from typing import Any
 
 from trigger_contracts.asks import no_json, wrong_types
 from trigger_contracts.exchange import Exchange, JsonObject, Kind
+from trigger_contracts.json_values import is_object
 from trigger_contracts.promises import Broken, Unjudged, promise
 from trigger_contracts.run import Api, is_edge, without
 from trigger_contracts.target import JSON, json_headers
@@ -219,7 +220,7 @@ def _from_the_schema(api: Api) -> Iterable[tuple[str, JsonObject]]:
     from trigger_contracts.validation import request_violations
 
     for one in bodies(api.run.options.seed, api.profile.generated):
-        if one.positive or not isinstance(one.value, dict):
+        if one.positive or not is_object(one.value):
             continue
         rules = [violation.rule for violation in request_violations(one.value)]
         if rules and all(rule.endswith("/type") for rule in rules) and not _has_null(one.value):

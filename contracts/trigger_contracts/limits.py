@@ -30,6 +30,7 @@ def headers_are_true(api: Api) -> None:
     """`RateLimit-*` headers, where sent, are whole numbers; remaining is at most the limit, and falls with
     use.
     """
+    seen: list[int] = []
     for attempt in range(4):
         counts = [_count(api.call(api.plain())) for _ in range(12)]
         seen = [one for one in counts if one is not None]

@@ -22,12 +22,6 @@ _MODE = "components.schemas.TriggerRequest.mode"
 _BESIDE = ("bake a sourdough loaf", "qwxz vvkj")
 
 
-def _known(api: Api, mode: str) -> Iterator[Answer]:
-    """Answers that should hold rows."""
-    for one in api.sample(api.need_rows(), least=8):
-        yield api.answer({"entities": list(one.trigger_entities), **one.scope, "mode": mode})
-
-
 def _composed(api: Api) -> list[tuple[JsonObject, Answer]]:
     """Compose answers, with many rows in the pool and few; they cost, so all promises of a run share them."""
     memory = api.run.memory

@@ -9,16 +9,20 @@ process which collects them (under xdist: the controller) can make the one verdi
 from __future__ import annotations
 
 import json
+import signal
+import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from trigger_contracts.session import Session
 
 SESSION = pytest.StashKey["Session"]()
+_WRONG = pytest.StashKey[str]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,6 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="PATH",
         help="derive them from fixtures ('default': the shipped set)",
     )
+    option("--trigger-contract", metavar="FILE", help="judge by this contract, not by the published one")
     option("--trigger-profile", default="standard", choices=("quick", "standard", "deep"))
     option("--trigger-seed", type=int, default=None)
     option("--trigger-rate", type=float, default=None, metavar="N", help="requests a second at most")
@@ -78,29 +83,41 @@ def pytest_configure(config: pytest.Config) -> None:
     from trigger_contracts.session import Session
 
     try:
-        config.stash[SESSION] = Session.of(config)
+        session = Session.of(config)
     except WrongUse as error:
-        pytest.exit(str(error), returncode=2)
+        config.stash[_WRONG] = str(error)
+    else:
+        config.stash[SESSION] = session
+        _current[:] = [session]
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """See whether anything answers, before a hundred items find out one by one."""
-    if SESSION not in session.config.stash:
-        return
-    ours = session.config.stash[SESSION]
-    if ours.as_command:
+    """Leave the talking to the verdict, where pytest is only the engine of the command."""
+    if session.config.getoption("--trigger-as-command"):
         reporter = session.config.pluginmanager.getplugin("terminalreporter")
         if reporter is not None:
             session.config.pluginmanager.unregister(reporter)
-    if hasattr(session.config, "workerinput"):
-        ours.begin()
-        return
-    trouble = ours.begin()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """See whether anything answers, before a hundred items find out one by one."""
+    config = session.config
+    trouble = config.stash.get(_WRONG, None)
+    if SESSION in config.stash:
+        ours = config.stash[SESSION]
+        trouble = ours.begin()
+        if hasattr(config, "workerinput"):
+            trouble = None  # the controller says it, once
+        elif trouble:
+            ours.write_down(trouble)
+            ours.over = True
     if trouble:
-        ours.say_nothing_there(trouble)
-        ours.over = True
+        if config.getoption("--trigger-as-command"):
+            sys.stderr.write(f"trigger-verify: {trouble}\n")
         pytest.exit(trouble, returncode=2)
+    return (yield)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -147,9 +164,7 @@ _current: list[Session] = []
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Know which promises this run is about."""
     if SESSION in session.config.stash:
-        ours = session.config.stash[SESSION]
-        _current[:] = [ours]
-        ours.expect(
+        session.config.stash[SESSION].expect(
             [
                 _promise_id(item)
                 for item in session.items
@@ -162,6 +177,9 @@ def pytest_keyboard_interrupt(excinfo: pytest.ExceptionInfo[BaseException]) -> N
     """An interrupted run still has a verdict: what is open stays open."""
     if _current and isinstance(excinfo.value, KeyboardInterrupt):
         _current[0].interrupted = True
+        # Impatience must not cost the reports: a second Ctrl-C waits until they are written.
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @pytest.hookimpl(trylast=True)
@@ -177,8 +195,14 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int | pytest.ExitC
         session.exitstatus = ours.finish()
 
 
-def pytest_unconfigure() -> None:
+def pytest_unconfigure(config: pytest.Config) -> None:
     """Leave nothing behind for another session of this process."""
+    if SESSION in config.stash and config.getoption("--trigger-contract"):
+        from trigger_contracts.document import judge_by
+        from trigger_contracts.validation import compile_all
+
+        judge_by(None)
+        compile_all()
     _current.clear()
 
 

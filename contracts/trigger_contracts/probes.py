@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
+
+from trigger_contracts.json_values import is_array, is_object
 
 AXES = ("user_id", "agent_id", "app_id", "group_ids")
 
@@ -57,17 +59,14 @@ def load(path: Path) -> tuple[Probe, ...]:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         said = error.strerror if isinstance(error, OSError) else " ".join(str(error).split())
         raise ProbeMistake(f"{path}: {said}") from None
-    entries = cast("dict[str, Any]", document).get("probes") if isinstance(document, dict) else None
-    if not isinstance(entries, list) or not entries:
+    entries = document.get("probes") if is_object(document) else None
+    if not is_array(entries) or not entries:
         raise ProbeMistake(
             f"{path}: expected `probes:` with a list of directives, "
             "each with id, type, trigger_entities and scope"
         )
     mistakes: list[str] = []
-    probes = [
-        _probe(entry, f"{path}, probe {number}", mistakes)
-        for number, entry in enumerate(cast("list[object]", entries), 1)
-    ]
+    probes = [_probe(entry, f"{path}, probe {number}", mistakes) for number, entry in enumerate(entries, 1)]
     seen: set[str] = set()
     for number, one in enumerate(probes, 1):
         if one is not None and one.id in seen:
@@ -81,10 +80,10 @@ def load(path: Path) -> tuple[Probe, ...]:
 
 def _probe(entry: object, where: str, mistakes: list[str]) -> Probe | None:
     before = len(mistakes)
-    if not isinstance(entry, dict):
+    if not is_object(entry):
         mistakes.append(f"{where}: expected a mapping, saw {type(entry).__name__}")
         return None
-    fields = cast("dict[str, Any]", entry)
+    fields = entry
     known = ", ".join(sorted(_FIELDS))
     mistakes += [f"{where}: unknown field {name!r}; known are {known}" for name in fields.keys() - _FIELDS]
     mistakes += [
@@ -95,8 +94,8 @@ def _probe(entry: object, where: str, mistakes: list[str]) -> Probe | None:
     if fields.get("type") not in ("lesson", "procedure"):
         mistakes.append(f'{where}, type: expected "lesson" or "procedure", saw {fields.get("type")!r}')
     for name, needed in (("trigger_entities", True), ("group_ids", False)):
-        values = fields.get(name) or []
-        if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
+        values = fields.get(name)
+        if values is not None and not (is_array(values) and all(isinstance(one, str) for one in values)):
             mistakes.append(f"{where}, {name}: expected a list of texts, saw {values!r}")
         elif needed and not values:
             mistakes.append(f"{where}, {name}: at least one is needed")

@@ -1,16 +1,17 @@
 """Keeping keys out of everything that is written.
 
 A target may echo a key, and reports quote what targets say. A key is recognised in any letter case, and
-with any of its characters percent-encoded, JSON-escaped or written as an HTML entity, and in base64 at each
-alignment and in hex. A near miss of a key (its first letter or its last cut off, say) tells as much as the
-key: its core is enough.
+with any of its characters percent-encoded, JSON-escaped or written as an HTML entity, backwards, in hex, and
+in base64 at each alignment. A part of a key (cut off by whoever shortened a text, say) tells nearly as much
+as the key: half of it in a row is enough. What a target does to a key beyond that (encryption, a word put
+between its letters) is not seen.
 """
 
 from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 MASK = "[redacted]"
 
@@ -27,17 +28,23 @@ class Redactor:
             if len(secret) < _SHORT:
                 patterns.append(rf"(?<!\w){_spelled(secret)}(?!\w)")
                 continue
-            first, core, last = secret[0], secret[1:-1], secret[-1]
-            patterns.append(f"(?:{_spelled(first)})?{_spelled(core)}(?:{_spelled(last)})?")
-            half = secret[: max(len(secret) // 2, 6)]
-            if len(half) >= _SHORT:
-                patterns.append(_spelled(half))
-            patterns.extend(_encoded(secret))
+            patterns += [*_parts(secret), _spelled(secret[::-1]), *_encoded(secret)]
         self._pattern = re.compile("|".join(patterns), re.IGNORECASE) if patterns else None
 
     def __call__(self, text: str) -> str:
         """The text with every secret masked."""
         return self._pattern.sub(MASK, text) if self._pattern else text
+
+
+def _parts(secret: str) -> Iterator[str]:
+    """Every run of the secret that is at least half of it, the longest that stands there."""
+    letters = [_character(one) for one in secret]
+    least = max(_SHORT, (len(secret) + 1) // 2)
+    for start in range(len(secret) - least + 1):
+        rest = ""
+        for letter in reversed(letters[start + least :]):
+            rest = f"(?:{letter}{rest})?"
+        yield "".join(letters[start : start + least]) + rest
 
 
 def _spelled(text: str) -> str:
@@ -51,8 +58,8 @@ def _character(one: str) -> str:
         re.escape(one),
         rf"\\u{code:04x}",
         rf"\\x{code:02x}",
-        rf"&\#0*{code};",
-        rf"&\#x0*{code:x};",
+        rf"&\#0*{code}(?:;|(?!\d))",
+        rf"&\#x0*{code:x}(?:;|(?![0-9a-f]))",
         *("".join(f"%(?:25)?{byte:02x}" for byte in one.encode("utf-8", "surrogatepass")),),
     }
     if one in '"\\/':

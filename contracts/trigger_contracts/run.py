@@ -28,6 +28,8 @@ T = TypeVar("T")
 TRIES = 4
 #: After so many requests in a row without any answer, each property tries once more and then gives up.
 _GONE = 8
+#: After so many, nothing is sent any more: a target that hangs must not cost every property a timeout.
+_GONE_FOR_GOOD = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class Run:
 
     def remark(self, text: str) -> None:
         """Something a reader should know that is no verdict; said once."""
+        text = self.target.redact(text)
         with self.lock:
             if text not in self.remarks:
                 self.remarks.append(text)
@@ -136,7 +139,7 @@ class Api:
         run = self.run
         with run.lock:
             if run.unanswered >= _GONE:
-                if self._gave_up:
+                if self._gave_up or run.unanswered >= _GONE_FOR_GOOD:
                     raise Unjudged("the target no longer answers")
                 self._gave_up = True
         costs = ask is not None and ask.get("mode", "compose") == "compose" and kind in (Kind.PLAIN, Kind.ODD)

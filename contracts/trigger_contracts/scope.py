@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from trigger_contracts.asks import Vocabulary, near_misses, scope_choices
 from trigger_contracts.exchange import Answer, Exchange, JsonObject, Kind
+from trigger_contracts.json_values import is_array
 from trigger_contracts.modes import squeezed
 from trigger_contracts.probes import AXES, Probe
 from trigger_contracts.promises import Broken, NotExercised, Unjudged, promise
@@ -213,7 +214,7 @@ def near_miss_scopes(api: Api) -> None:
     def check(item: tuple[Probe, JsonObject, str]) -> None:
         one, scope, axis = item
         given = scope[axis]
-        values = given if isinstance(given, list) else [given]
+        values = given if is_array(given) else [given]
         if axis != "group_ids" and given == getattr(one, axis):
             return
         ask: JsonObject = {"entities": list(one.trigger_entities), **scope, "mode": "retrieve"}
@@ -262,18 +263,22 @@ def organisations_are_apart(api: Api) -> None:
     def check(ask: JsonObject) -> None:
         mine = api.answer(ask)
         owned = set(api.run.identify(mine)) | {one.id for one in api.probes}
+        others: list[Answer] = []
         for style in (None, "bearer") if api.rng.random() < 0.3 else (None,):
             theirs = api.answer(ask, role="other", style=style, owner=api.name)
-            api.run.target.credentials("other")
+            others.append(theirs)
             leaked = owned & {row.id for row in theirs.rows}
             if leaked:
                 raise Broken(
                     f"the other organisation's key sees {len(leaked)} row(s) of this one", theirs.exchange
                 )
         back = set(api.run.identify(api.answer(ask)))
-        foreign = back & {row.id for row in theirs.rows}
-        if foreign:
-            raise Broken(f"this organisation's key sees {len(foreign)} row(s) of the other", theirs.exchange)
+        for theirs in others:
+            foreign = back & {row.id for row in theirs.rows}
+            if foreign:
+                raise Broken(
+                    f"this organisation's key sees {len(foreign)} row(s) of the other", theirs.exchange
+                )
         if mine.rows:
             api.saw()
 

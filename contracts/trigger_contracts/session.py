@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+import traceback
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trigger_contracts import engine, probes
+from trigger_contracts.endpoint import ENDPOINT
 from trigger_contracts.options import PROFILES, Options, WrongUse, checked_base_url
 from trigger_contracts.promises import Promise, catalogue, running_order, select, unknown_names
 from trigger_contracts.report import KINDS, write
@@ -55,7 +57,7 @@ class Session:
     @classmethod
     def of(cls, config: pytest.Config) -> Session:
         """Read the options of a pytest run."""
-        get = config.getoption
+        get = _options_of(config)
         base_url, hint = checked_base_url(get("--trigger-base-url"))
         only, skip, require = get("--trigger-only"), get("--trigger-skip"), get("--trigger-require")
         for names, beside in ((only, ()), (skip, ()), (require, ("all",))):
@@ -64,6 +66,7 @@ class Session:
                 raise WrongUse(
                     f"no promise or chapter is called {', '.join(unknown)}; --list prints them all"
                 )
+        repairs = _contract(get("--trigger-contract"))
         key_name = get("--trigger-api-key-env")
         key = _key(key_name)
         options = Options(
@@ -96,7 +99,10 @@ class Session:
             raise WrongUse("the other organisation's key is the same as the key")
         reports = [_report(text) for text in get("--trigger-report")]
         worker = hasattr(config, "workerinput")
-        return cls(options, reports, hint, as_command=get("--trigger-as-command"), quiet=worker)
+        session = cls(options, reports, hint, as_command=get("--trigger-as-command"), quiet=worker)
+        for told in repairs:
+            session.run.remark(told)
+        return session
 
     def begin(self) -> str | None:
         """Send the first request; what is wrong when there is nothing to talk to, else None."""
@@ -109,12 +115,7 @@ class Session:
             return None
         url = self.options.base_url
         if first.reply is None:
-            hint = (
-                "; is it running? the kit's own mock starts with: trigger-mock"
-                if "127.0.0.1" in url or "localhost" in url
-                else ""
-            )
-            return f"nothing to talk to at {url}: {first.failure}{hint}"
+            return f"nothing to talk to at {url}: {first.failure}{_advice(url, first.failure or '')}"
         status = first.reply.status
         where = self.run.target.redact(first.reply.header("Location") or "")
         if 300 <= status < 400:
@@ -131,10 +132,9 @@ class Session:
             return f"{self.options.url} is not found (404); give the base URL, without the endpoint's path"
         return None
 
-    def say_nothing_there(self, trouble: str) -> None:
-        """Tell why the run did not start; reports are written all the same."""
+    def write_down(self, trouble: str) -> None:
+        """Write the reports of a run that did not start."""
         self.progress.end()
-        print(f"trigger-verify: {trouble}", file=sys.stderr)
         self._write(self._verdict(trouble))
 
     def expect(self, ids: Sequence[str]) -> None:
@@ -144,7 +144,10 @@ class Session:
     def judge(self, name: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """Judge one promise; also give what its exchanges showed against others."""
         promise = next(one for one in catalogue() if one.id == name)
-        outcome = engine.judge(self.run, promise)
+        try:
+            outcome = engine.judge(self.run, promise)
+        except Exception as error:  # noqa: BLE001 - a mistake of the suite is told, and accuses nobody
+            outcome = engine.open_outcome(promise, self.run.target.redact(_mistake(error)), "target")
         target = self.run.target
         others = [
             outcome_to(engine.after_thought(self.run, one, engine.open_outcome(one, "", "")))
@@ -227,6 +230,31 @@ class Session:
         )
 
 
+def _advice(url: str, failure: str) -> str:
+    """What would probably help."""
+    if failure == "connection refused" and ("127.0.0.1" in url or "localhost" in url):
+        return "; is it running? the kit's own mock starts with: trigger-mock"
+    if url.startswith("https:") and failure.startswith("TLS failed"):
+        return "; does it speak plain http?"
+    if url.startswith("http:") and failure in ("what came back is no HTTP", "the connection was reset"):
+        return "; does it speak https?"
+    return ""
+
+
+def _mistake(error: Exception) -> str:
+    """Where the suite itself failed, for whoever mends it."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    said = f"{type(error).__name__}: {error}"[:300]
+    return f"the suite itself failed ({said}, in {Path(last.filename).name} line {last.lineno})"
+
+
+def _options_of(config: pytest.Config) -> Callable[[str], Any]:
+    def get(name: str) -> Any:
+        return config.getoption(name)
+
+    return get
+
+
 def _key(name: str | None) -> str:
     if not name:
         return ""
@@ -236,6 +264,28 @@ def _key(name: str | None) -> str:
     if not value.isascii() or any(ord(one) < 33 or ord(one) == 127 for one in value):
         raise WrongUse(f"the key in {name} holds characters that no header can carry")
     return value
+
+
+def _contract(file: str | None) -> list[str]:
+    """Judge by this document; what had to be mended in it."""
+    if not file:
+        return []
+    from trigger_contracts.document import UnreadableDocument, judge_by
+    from trigger_contracts.validation import compile_all
+
+    try:
+        repairs = judge_by(file)
+        compile_all()
+    except UnreadableDocument as error:
+        raise WrongUse(str(error)) from None
+    except (LookupError, ValueError, TypeError) as error:
+        said = " ".join(str(error).split())[:300]
+        raise WrongUse(f"{file}: describes no POST {ENDPOINT} that can be judged by ({said})") from None
+    return [
+        f"{file}: {one.defect} repaired before judging, at {', '.join(one.pointers[:3])}"
+        + (f" and {len(one.pointers) - 3} more places" if len(one.pointers) > 3 else "")
+        for one in repairs
+    ]
 
 
 def _probes(file: str | None, fixtures: str | None, key: str) -> tuple[probes.Probe, ...]:

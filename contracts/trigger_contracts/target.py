@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import metadata
-from typing import Any, cast
+from typing import cast
 
 from trigger_contracts.exchange import Exchange, Reply, Request
+from trigger_contracts.json_values import is_object
 from trigger_contracts.options import Options
 from trigger_contracts.promises import Unjudged
 from trigger_contracts.redaction import Redactor
@@ -198,4 +199,4 @@ def _whole(text: str | None) -> int | None:
 
 def _is_compose(exchange: Exchange) -> bool:
     body = exchange.json
-    return isinstance(body, dict) and cast("Mapping[str, Any]", body).get("mode") == "compose"
+    return is_object(body) and body.get("mode") == "compose"

@@ -10,6 +10,7 @@ import json
 
 from trigger_contracts.asks import no_json, rough_bodies
 from trigger_contracts.exchange import Exchange, JsonObject, Kind
+from trigger_contracts.json_values import is_object
 from trigger_contracts.promises import Broken, Unjudged, promise
 from trigger_contracts.run import Api, encode
 
@@ -32,7 +33,7 @@ def only_post(api: Api) -> None:
             raise Unjudged(f"{method} {api.why_not(exchange)}")
         if method == "OPTIONS" and status < 400:
             # A preflight may be answered; serving the endpoint's answer is something else.
-            served = isinstance(exchange.json, dict) and "data" in exchange.json
+            served = is_object(exchange.json) and "data" in exchange.json
             if not served and status < 300:
                 api.saw()
                 return
@@ -56,7 +57,7 @@ def nothing_breaks_it(api: Api) -> None:
     tries += [
         (f"a body {one.origin}", encode(one.value | ({"mode": "retrieve"} if one.positive else {})))
         for one in bodies(api.run.options.seed, api.profile.generated)
-        if isinstance(one.value, dict)
+        if is_object(one.value)
     ]
     tries += [
         (f"a body {one.origin}", json.dumps(one.value).encode())
@@ -111,7 +112,7 @@ def _as_ask(body: bytes) -> JsonObject | None:
         return None
     try:
         value = json.loads(body)
-        fits = isinstance(value, dict) and not request_violations(value)
+        fits = is_object(value) and not request_violations(value)
     except (ValueError, RecursionError, TypeError):
         return None
     return value if fits else None

@@ -76,6 +76,16 @@ def response_violations(status: int, body: object, headers: Headers | None = Non
     return [*found, *unreal, *_violations(f"{place}/content/application~1json/schema", judged)]
 
 
+def compile_all() -> None:
+    """Compile every schema that a judgement may need: a contract that cannot be used says so at once."""
+    _contract.cache_clear()
+    _validator.cache_clear()
+    responses: Mapping[str, Any] = resolve(_contract(), f"{_OPERATION}/responses")
+    _validator(f"{_OPERATION}/requestBody/content/application~1json/schema")
+    for status in responses:
+        _validator(f"{_OPERATION}/responses/{status}/content/application~1json/schema")
+
+
 @cache
 def _contract() -> dict[str, Any]:
     return effective()

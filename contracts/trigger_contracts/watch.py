@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 from trigger_contracts.exchange import Answer, Exchange, JsonObject, Kind, RowView, is_number
+from trigger_contracts.json_values import is_array
 from trigger_contracts.target import over_the_limit
 
 if TYPE_CHECKING:
@@ -339,11 +340,7 @@ def _judged_elsewhere(pointer: str, body: JsonObject) -> bool:
 def _at(value: Any, parts: list[str]) -> Any:
     for part in parts:
         try:
-            value = (
-                value[int(part)]
-                if isinstance(value, list)
-                else value[part.replace("~1", "/").replace("~0", "~")]
-            )
+            value = value[int(part)] if is_array(value) else value[part.replace("~1", "/").replace("~0", "~")]
         except (KeyError, IndexError, TypeError, ValueError):
             return None
     return value

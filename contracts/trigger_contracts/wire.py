@@ -195,6 +195,8 @@ def _said(error: BaseException) -> str:
             return "the connection was reset"
         case OSError():
             return os.strerror(error.errno) if error.errno else type(error).__name__
+        case UnicodeError():
+            return "the host name is not one that can be looked up"
         case _:
             return f"what came back is no proper HTTP ({type(error).__name__})"
 

@@ -137,7 +137,7 @@ def _defects(verdict: Verdict) -> str:
         for one in verdict.defects
     )
     return (
-        "<h2>Defects of the published contract</h2>\n<p>Faults "
+        "<h2>Defects of the contract itself</h2>\n<p>Faults "
         "of the document itself, repaired before judging; "
         f"none is held against the target.</p>\n<table><tbody>{rows}</tbody></table>"
     )

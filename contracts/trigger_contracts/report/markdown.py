@@ -59,10 +59,7 @@ def render(verdict: Verdict) -> str:
     if verdict.defects:
         lines += [
             "",
-            (
-                "<details><summary>Defects of the published contract "
-                "itself (never held against the target)</summary>"
-            ),
+            ("<details><summary>Defects of the contract itself (never held against the target)</summary>"),
             "",
         ]
         lines += [f"- **{one.defect}** `{one.pointer}`: {_cell(one.message)}" for one in verdict.defects]

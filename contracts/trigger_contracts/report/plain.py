@@ -17,7 +17,7 @@ def lines(verdict: Verdict) -> Iterator[str]:
         yield f"{chapter:<8}" + "".join(f"{count or '-':>15}" for count in counts)
     if verdict.defects:
         yield ""
-        yield "The published contract has defects of its own; none is held against the target:"
+        yield "The contract has defects of its own; none is held against the target:"
         for defect in verdict.defects:
             place = f"line {defect.line}, " if defect.line is not None else ""
             yield f"  {defect.defect}  {place}{defect.pointer}"
