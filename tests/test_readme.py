@@ -1,8 +1,8 @@
 """Every example of the README is run, in its order, and prints what stands there.
 
-`sh serve` starts a server that lasts for the rest of the page; `sh` runs to its end; a `text` block behind
-either is what it printed, `…` standing for anything. `python` runs in a fresh interpreter. `console` is
-set-up, which `.ci/run` runs.
+`sh` and `python` blocks run to their end; a `text` block behind one is what it printed, `…` standing for
+anything. A `console` block is set-up, which `.ci/run` runs; where it ends in a server, that server is
+started and lasts for the rest of the page.
 """
 
 from __future__ import annotations
@@ -17,11 +17,16 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
+
+from trigger_contracts.__main__ import main as verify
+from trigger_contracts.promises import catalogue
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PORT = "8900"
+SERVER = "trigger-mock"
 
 
 def blocks() -> list[tuple[str, str, str | None]]:
@@ -60,8 +65,8 @@ def test_every_example_prints_what_stands_behind_it(bench: tuple[Path, str]) -> 
     with contextlib.ExitStack() as servers:
         for kind, code, shown in blocks():
             code, shown = code.replace(PORT, port), shown and shown.replace(PORT, port)
-            if kind == "sh serve":
-                printed = serve(code, environment(port), folder, servers, lines=(shown or "").count("\n"))
+            if kind == "console" and code.strip().endswith(SERVER):
+                printed = serve(SERVER, environment(port), folder, servers, lines=(shown or "").count("\n"))
             elif kind in {"sh", "python"}:
                 program = (
                     ["bash", "-euo", "pipefail", "-c", code] if kind == "sh" else [sys.executable, "-c", code]
@@ -95,3 +100,23 @@ def test_ci_runs_the_set_up_for_the_tests_word_for_word() -> None:
     script = (ROOT / ".ci" / "run").read_text("utf-8")
     assert consoles
     assert all(command in script for command in consoles)
+
+
+def test_the_jobs_for_ci_are_yaml_that_runs_our_commands() -> None:
+    documents = [yaml.safe_load(code) for kind, code, _ in blocks() if kind == "yaml"]
+    (github,) = [document for document in documents if "jobs" in document]
+    (gitlab,) = [document["contract"] for document in documents if "contract" in document]
+    steps = github["jobs"]["contract"]["steps"]
+    assert all(set(step) <= {"uses", "with", "run", "name", "env", "if"} for step in steps)
+    commands = [*(step.get("run", "") for step in steps), *gitlab["script"]]
+    runs = [command.split() for command in commands if command.startswith("trigger-verify")]
+    known = {name for option in verify.params for name in option.opts}
+    assert len(runs) == 2
+    assert all(word in known for run in runs for word in run if word.startswith("--"))
+
+
+def test_the_table_of_promises_is_the_catalogue() -> None:
+    rows = re.findall(r"^\| ([A-Z]+-\d+) \| (.+) \| (must|should) \| (.*) \|$", README, re.MULTILINE)
+    assert rows == [
+        (promise.id, promise.sentence, promise.level, ", ".join(promise.needs)) for promise in catalogue()
+    ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import orjson
@@ -89,15 +89,13 @@ class _FirstBadItem(Ask):
     group_ids: Annotated[list[str], Field(fail_fast=True)] = []
 
 
-def parse(raw: bytes, content_type: str | None) -> tuple[Ask, Mapping[str, Any]]:
-    """Read a request; return it with the object that was sent (for hints about what it ignores).
-
-    Raises `InvalidFields`, `UnsupportedInclude` or `InvalidRequest`, in this order of looking.
+def parse(body: Any) -> Ask:
+    """Decoded JSON → request. Raises `InvalidFields`, `UnsupportedInclude` or `InvalidRequest`, in this order
+    of looking.
     """
-    body = decode(raw, content_type)
     ask = validate(body)
     require_signal_and_scope(ask)
-    return ask, body
+    return ask
 
 
 def decode(raw: bytes, content_type: str | None) -> Any:
@@ -108,7 +106,7 @@ def decode(raw: bytes, content_type: str | None) -> Any:
         raise InvalidFields([_not_an_object(raw.decode(errors="replace"))])
     try:
         value = orjson.loads(raw)
-        if not _is_rounded(value):
+        if b"-0" not in raw and not _is_rounded(value):
             return value
     except orjson.JSONDecodeError:
         # The standard parser reads NaN, a BOM, UTF-16 and lone surrogates too, and words refusals as
@@ -123,9 +121,8 @@ def decode(raw: bytes, content_type: str | None) -> Any:
     except RecursionError:
         pass
     try:
-        return orjson.loads(
-            raw
-        )  # Counts its depth by itself, up to 1,024, however deep the caller's own stack is.
+        # Counts its depth by itself, up to 1,024, however deep the caller's own stack is.
+        return orjson.loads(raw)
     except orjson.JSONDecodeError:
         raise _malformed(0, "Nested too deeply") from None
 

@@ -16,6 +16,7 @@ import shlex
 import sys
 from collections.abc import Generator
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -57,7 +58,7 @@ class _Cap(click.ParamType[int | str]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
         if value == UNLIMITED:
             return UNLIMITED
-        if not str(value).isdecimal() or int(value) < 1:
+        if not (str(value).isascii() and str(value).isdecimal()) or int(value) < 1:
             self.fail(f"{value!r} is no daily cap; expected a number of requests from 1, or none", param, ctx)
         return int(value)
 
@@ -143,15 +144,14 @@ class _Latency(click.ParamType[float | str]):
     help="info: hints and refusals.",
 )  # fmt: skip
 @click.option("--check", is_flag=True, help="Validate the fixtures and exit.")
-@click.version_option(package_name="trigger-kit")
+@click.version_option(package_name="trigger-kit", allow_from_autoenv=False)
 def command(**options: Any) -> None:
     """Answer POST /v1/memories/trigger on this machine as the real service does, from fixtures."""
-    logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(message)s")
-    logging.getLogger("trigger_mock").setLevel(options["log_level"].upper())
+    _log_at(options["log_level"])
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     corpus = _corpus(options["fixtures"], exit_code=1 if options["check"] else 2)
     if options["check"]:
-        click.echo(f"fixtures are valid: {_summary(corpus, options['fixtures'])}")
+        _tell_of(corpus, options["fixtures"])
         return
     _serve(corpus, _settings(options), options)
 
@@ -168,10 +168,19 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def from_environment() -> tuple[Corpus, Settings]:
-    """What the `TRIGGER_MOCK_*` variables say. Raises `click.UsageError`, `FixtureErrors`."""
+    """What the `TRIGGER_MOCK_*` variables say, for a server that is not ours. Raises `click.UsageError`."""
     with command.make_context("trigger-mock", []) as context:
         options = context.params
-    return _load(options["fixtures"]), _settings(options)
+    _log_at(options["log_level"])
+    try:
+        return _load(options["fixtures"]), _settings(options)
+    except FixtureErrors as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _log_at(level: str) -> None:
+    logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(message)s")
+    logging.getLogger("trigger_mock").setLevel(level.upper())
 
 
 def _settings(options: dict[str, Any]) -> Settings:
@@ -190,6 +199,9 @@ def _load(paths: tuple[str, ...]) -> Corpus:
 
 
 def _corpus(paths: tuple[str, ...], *, exit_code: int) -> Corpus:
+    for path in paths:
+        if path != SHIPPED and not (path and (Path(path).is_file() or Path(path).is_dir())):
+            _give_up(f"--fixtures {path!r}: no such file or folder")
     try:
         return _load(paths)
     except FixtureErrors as error:
@@ -274,8 +286,7 @@ def _application(corpus: Corpus, settings: Settings) -> Flask:
 
 
 def _application_in_worker(paths: tuple[str, ...], settings: Settings, log_level: str) -> Flask:
-    logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(message)s")
-    logging.getLogger("trigger_mock").setLevel(log_level.upper())
+    _log_at(log_level)
     return _application(_load(paths), settings)
 
 
@@ -285,7 +296,7 @@ def _announce(url: str, corpus: Corpus, paths: tuple[str, ...]) -> None:
     with contextlib.suppress(AttributeError):  # what stands in for a terminal in a test may know no encoding
         stdout.reconfigure(errors="backslashreplace")
     keys = "; ".join(
-        f"{organisation.name} {', '.join(key.key for key in organisation.keys)}"
+        f"{' '.join(organisation.name.split())} {', '.join(key.key for key in organisation.keys)}"
         for organisation in corpus.organisations.values()
     )
     click.echo(f"trigger-mock answers at {url} | keys: {keys} | fixtures: {_summary(corpus, paths)}")
@@ -295,8 +306,17 @@ def _announce(url: str, corpus: Corpus, paths: tuple[str, ...]) -> None:
 
 def _summary(corpus: Corpus, paths: tuple[str, ...]) -> str:
     directives = sum(row.type in DIRECTIVES for row in corpus.rows)
-    held = f"{len(corpus.rows)} memories, {directives} of them lessons and procedures"
-    return f"{', '.join(paths) or SHIPPED} ({held})"
+    held = f"{len(corpus.rows)} {'memory' if len(corpus.rows) == 1 else 'memories'}"
+    return f"{', '.join(paths) or SHIPPED} ({held}, of which the endpoint recalls {directives})"
+
+
+def _tell_of(corpus: Corpus, paths: tuple[str, ...]) -> None:
+    click.echo(f"fixtures are valid: {_summary(corpus, paths)}")
+    unreachable = sum(row.type in DIRECTIVES and not _axis(row) for row in corpus.rows)
+    if unreachable:
+        click.echo(
+            f"note: {unreachable} of these rows carry no scope, so no request can recall them", err=True
+        )
 
 
 def _example(url: str, corpus: Corpus) -> str:

@@ -4,10 +4,11 @@ Form: a heading, then one bullet a row, `- **[LESSON]** …` or `- **[PROCEDURE]
 trigger that fired behind the text, a procedure's steps as a numbered list below. Contract:
 `SearchResponse.context`.
 
-Row text is data from past sessions and may be hostile. It cannot leave its line: every kind of line break and
-control character becomes a blank, characters that reorder text are dropped, a step cannot open with a block
-marker, a tag cannot be closed or opened, and the marker of a bullet cannot be spoken. Everything else stands
-as it was recorded. Knows nothing of HTTP.
+Row text is data from past sessions and may be hostile. It cannot leave its line, and so can be neither a
+heading nor another bullet: every kind of line break and control character becomes a blank, characters that
+reorder or hide text are dropped, and a step cannot open with a block marker. It cannot close a tag or open
+one; the label of a bullet is escaped, and a backtick without a partner too. Everything else stands as it was
+recorded: what a line claims of itself remains a claim. Knows nothing of HTTP.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ from trigger_fixtures import Row
 HEADING = "## Lessons and procedures from past sessions"
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-_REORDERING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_REORDERING_OR_HIDDEN = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
+_TAG = re.compile(r"<(?=[A-Za-z]|\s*[/!?])")
+_CLOSING_TAG = re.compile(r"<(?=\s*[/!?])")
+_LABEL = re.compile(r"\[(?=\s*(?:LESSON|PROCEDURE)\s*\\?\])", re.IGNORECASE)
 _BLOCK_MARKER = re.compile(r"(?=[#>|=*+~`\[-]|_ *_ *_)|\d+(?=[.)](?:\s|$))")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -36,9 +39,17 @@ def compose(kept: Iterable[tuple[Row, tuple[str, ...], str]]) -> str | None:
 
 
 def one_line(text: str) -> str:
-    """A text that cannot leave its line, open or close a tag, or look like a bullet of ours."""
-    line = " ".join(_CONTROL.sub(" ", _REORDERING.sub("", text)).split())
-    return _TAG.sub("&lt;", _SURROGATE.sub("\ufffd", line)).replace("**[", r"\*\*[")
+    """A text that cannot leave its line, nor open or close a tag, nor bear the label of a bullet."""
+    line = _LABEL.sub(r"\\[", _TAG.sub("&lt;", _on_one_line(text)))
+    if line.count("`") % 2:
+        head, _, tail = line.rpartition("`")
+        line = f"{head}\\`{tail}"
+    return line
+
+
+def _on_one_line(text: str) -> str:
+    shown = _SURROGATE.sub("\ufffd", _REORDERING_OR_HIDDEN.sub("", text))
+    return " ".join(_CONTROL.sub(" ", shown).split())
 
 
 def _item(row: Row, matched_on: tuple[str, ...], because: str) -> str:
@@ -69,8 +80,11 @@ def _after_marker(line: str) -> str:
 
 @lru_cache(maxsize=8192)
 def _code(entity: str) -> str:
-    """An inline code span whose fence is longer than any run of backticks within."""
-    line = one_line(entity)
+    """An inline code span whose fence is longer than any run of backticks within.
+
+    Entities are not decoded in it, so only what would close a tag is escaped: `Vec<u8>` stands as it is.
+    """
+    line = _LABEL.sub("(", _CLOSING_TAG.sub("&lt;", _on_one_line(entity)))
     runs = re.findall("`+", line)
     if not runs:
         return f"`{line}`"

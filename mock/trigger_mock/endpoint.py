@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 from flask import Response, request
 from werkzeug.datastructures import Headers
+from werkzeug.exceptions import NotFound
 
 from trigger_mock import answer, hints
-from trigger_mock.ask import Ask, parse
+from trigger_mock.ask import Ask, decode, parse
 from trigger_mock.credentials import Keyring, uses_token_scheme
 from trigger_mock.identifiers import identifiers
 from trigger_mock.latency import Latency
@@ -55,9 +56,10 @@ class Endpoint:
     def trigger(self) -> Response:
         """Answer one call. Raises a `Refusal` at the first step that declines."""
         environ = request.environ
-        raw = request.get_data(
-            cache=False
-        )  # 413; read to its end, so that no byte of it is taken for the next request
+        if environ["PATH_INFO"].startswith("//"):  # Flask folds slashes at a path's start
+            raise NotFound
+        # Read to its end (413), so that no byte of it is taken for the next request.
+        raw = request.get_data(cache=False)
         authorization = environ.get("HTTP_AUTHORIZATION")
         if uses_token_scheme(authorization):
             log.info(
@@ -67,10 +69,11 @@ class Endpoint:
         environ[QUOTA], refused = self.limiter.spend(caller)
         if refused:
             raise refused  # 429
-        ask, body = parse(raw, environ.get("CONTENT_TYPE"))  # 422
-        fired = fired_by(ask)
+        body = decode(raw, environ.get("CONTENT_TYPE"))  # 422
         for hint in hints.unread(body):
             log.info(hint)
+        ask = parse(body)  # 422
+        fired = fired_by(ask)
         if not fired:
             log.info("nothing fires: action.tool, action.args and action.output hold no identifier")
         hits = self.memories[caller.organisation.name].recall(fired, ask.scope, ask.types)

@@ -5,17 +5,17 @@ nothing else: no clock, no randomness, no network, and no row outside the caller
 be felt in an answer.
 
 The score: the task and each row (text, categories, trigger entities) are split into terms (camelCase,
-snake_case, dots and slashes apart, folded to lower case, plural `s` dropped, stop words dropped; scripts
-written without blanks in pairs of characters). A term weighs more the fewer of the recalled rows hold it. A
-row's confidence is `w / (w + 1)` for the weight `w` of the terms it shares with the task; one shared term is
-enough to stay. Knows nothing of HTTP.
+snake_case, dots and slashes apart, folded to lower case, stop words and single letters dropped, plural `s`
+dropped; scripts written without blanks in pairs of characters). A term weighs more the fewer of the recalled
+rows hold it. A row's confidence is `w / (w + 1)` for the weight `w` of the terms it shares with the task; one
+shared term is enough to stay. Knows nothing of HTTP.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -25,16 +25,18 @@ from trigger_mock.recall import Hit
 #: Below this a row is dropped: the weight of one term that every recalled row holds just passes.
 THRESHOLD = 0.4
 
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_APOSTROPHE = re.compile(r"['’]")
+_ONE_LETTER = re.compile("[a-z0-9]")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+")
 _NOTHING: frozenset[str] = frozenset()
 _STOP_WORDS = frozenset(
-    """a about after all also an and any are as at be because been before but by can do does done for from get
-    had has have how i if in into is it its just me more must my need new no not of off on one only or our out
+    """about after all also an and any are as at be because been before but by can do does done for from get
+    had has have how if in into is it its just me more must my need new no not of off on one only or our out
     over please should so some such than that the their them then there these they this those to too under up
     use used using via want was we were what when where which while who why will with without would you
-    your""".split()
+    your aren couldn didn doesn don hadn hasn haven isn ll re shouldn ve wasn weren won wouldn""".split()
 )
 
 
@@ -58,7 +60,7 @@ def judge(task: str | None, hits: Sequence[Hit]) -> list[Verdict]:
             spread[term] = spread.get(term, 0) + 1
     weights = {term: math.log(1 + len(hits) / holders) for term, holders in spread.items()}
     return [
-        (_pinned(hit.row, task) if hit.row.gate else None) or _scored(each, weights)
+        (_pinned(hit.row, task) if hit.row.gate else None) or _scored(each, weights, task)
         for hit, each in zip(hits, shared, strict=True)
     ]
 
@@ -72,14 +74,30 @@ def terms(text: str) -> frozenset[str]:
 @lru_cache(maxsize=16384)
 def _terms_of_word(word: str) -> frozenset[str]:
     # Tasks differ, their words recur.
-    found: set[str] = set()
-    for part in _HUMP.split(word):
+    return frozenset(term for term, _ in _spoken(word))
+
+
+def _spoken(word: str) -> Iterator[tuple[str, str]]:
+    """The terms of a word, each with the part of the word that it stands for."""
+    # Of `what's` and `l'erreur` the longer side is the word.
+    for part in _HUMP.split(max(_APOSTROPHE.split(word), key=len)):
         folded = part.casefold()
+        if folded in _STOP_WORDS or _ONE_LETTER.fullmatch(folded):
+            continue
         if _UNSPACED.fullmatch(folded) and len(folded) > 2:
-            found.update(folded[at : at + 2] for at in range(len(folded) - 1))
+            yield from ((folded[at : at + 2], part[at : at + 2]) for at in range(len(folded) - 1))
         else:
-            found.add(_singular(folded))
-    return frozenset(found - _STOP_WORDS)
+            yield _singular(folded), part
+
+
+@lru_cache(maxsize=256)
+def _said(task: str) -> dict[str, str]:
+    """How a task says each of its terms, the first time that it does."""
+    said: dict[str, str] = {}
+    for word in _WORD.findall(task):
+        for term, part in _spoken(word):
+            said.setdefault(term, part)
+    return said
 
 
 def _singular(word: str) -> str:
@@ -111,11 +129,12 @@ def _pinned(row: Row, task: str) -> Verdict | None:
             return None
 
 
-def _scored(shared: frozenset[str], weights: dict[str, float]) -> Verdict:
+def _scored(shared: frozenset[str], weights: dict[str, float], task: str) -> Verdict:
     # Summed in a fixed order: a float sum depends on it in the last digit, and a set has none.
     ordered = sorted(shared, key=lambda term: (-weights[term], term))
     weight = sum(map(weights.__getitem__, ordered))
     confidence = round(weight / (weight + 1), 4)
     if confidence < THRESHOLD:
         return Verdict(False, confidence, "shares no telling term with the task")
-    return Verdict(True, confidence, f"shares {', '.join(ordered[:3])} with the task")
+    said = _said(task)
+    return Verdict(True, confidence, f"shares {', '.join(said[term] for term in ordered[:3])} with the task")

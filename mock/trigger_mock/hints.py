@@ -43,9 +43,11 @@ _KNOWN = frozenset(FIELDS)
 _KNOWN_IN_ACTION = frozenset(ACTION_FIELDS)
 
 
-def unread(body: Mapping[str, Any]) -> list[str]:
-    """Hints about the fields of a request that nothing reads, in the order in which they were sent."""
-    action = body.get("action")
+def unread(body: object) -> list[str]:
+    """Hints about the fields of a request that nothing reads, valid or not, in the order of the request."""
+    if not is_object(body):
+        return []
+    action: object = body.get("action")
     hints: list[str] = []
     if not body.keys() <= _KNOWN:
         hints += _speak(body.keys() - _KNOWN, body, "", FIELDS, _MEANT)

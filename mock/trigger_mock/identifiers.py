@@ -13,7 +13,8 @@ From each text:
 1. the whole text, trimmed;
 2. each word (the text split at white space), as it stands and *bare*: without quotes and brackets around it
    and without punctuation after it;
-3. runs of two to four consecutive words, joined by one blank, as they stand and bare: `gh pr view`;
+3. runs of two to four consecutive words, joined by one blank, as they stand and bare, and likewise within
+   each stretch between `=`, `:`, `,`, `(` and `)`: `gh pr view`, also in `PR=$(gh pr view 12)`;
 4. the pieces of a word between `=`, `:`, `,`, `(` and `)`, bare.
 
 Words, pieces and a whole text of one line are read further:
@@ -21,8 +22,10 @@ Words, pieces and a whole text of one line are read further:
 5. a path or URL (anything with `/` or `\\` in it) fires every trailing sub-path, `src/app/loop.py` →
    `app/loop.py` and `loop.py`, and the stem of its file, `loop`; one with back-slashes fires the slashed form
    of each as well; a query or fragment is cut off, and a URL fires its absolute path, `/v1/refunds`. A
-   directory's name alone never fires: `/home/users/` gives `home/users`, not `users`;
-6. a file's name on its own (`loop.py`) fires its stem;
+   directory's name alone never fires: `/home/users/` gives `home/users`, not `users`, and
+   `app/(auth)/page.tsx` no `auth`;
+6. a file's name on its own (`loop.py`) fires its stem. It is told from a dotted name by its ending: up to
+   five letters and digits that begin with a letter, or one of a few longer ones such as `parquet`;
 7. a dotted or `::` name fires its trailing parts: `stripe.refunds.create` → `refunds.create` and `create`.
 
 Linear in the input: rules 5 to 7 look at the last 64 segments of a name and make nothing longer than 1,024
@@ -44,10 +47,10 @@ LONGEST_RUN = 4
 
 _OPENING = "'\"`“”‘’«»()[]{}<>"
 _CLOSING = _OPENING + ".,;:!?…"
-_BETWEEN_PIECES = re.compile(r"[=:,()]+")
+_BETWEEN_PIECES = re.compile(r"([=:,()]+)")
 _QUERY = re.compile(r"[?#]")
 _SEPARATOR = re.compile(r"[/\\]+")
-_FILE_ENDING = re.compile(r"[A-Za-z][A-Za-z0-9]{0,4}")
+_FILE_ENDING = re.compile(r"[A-Za-z][A-Za-z0-9]{0,4}|feather|gradle|markdown|parquet|properties|sqlite3?")
 _READ_FURTHER = re.compile(r"[/\\.=:,()]")
 
 
@@ -112,6 +115,8 @@ def read(text: str, fired: set[str]) -> None:
     _read_runs(words, fired)
     if bare != words:
         _read_runs(bare, fired)
+        for stretch in _BETWEEN_PIECES.split(text)[::2]:
+            _read_runs([word.lstrip(_OPENING).rstrip(_CLOSING) for word in stretch.split()], fired)
 
 
 def _read_runs(words: list[str], fired: set[str]) -> None:
@@ -121,12 +126,25 @@ def _read_runs(words: list[str], fired: set[str]) -> None:
 
 def _read_word(word: str, fired: set[str]) -> None:
     _read_name(word, fired)
-    pieces = _BETWEEN_PIECES.split(word)
-    if len(pieces) > 1:
-        for piece in {piece.lstrip(_OPENING).rstrip(_CLOSING) for piece in pieces}:
-            if piece:
-                fired.add(piece)
-                _read_name(piece, fired)
+    parts = _BETWEEN_PIECES.split(word)
+    if len(parts) > 1:
+        bare = {
+            parts[at].lstrip(_OPENING).rstrip(_CLOSING)
+            for at in range(0, len(parts), 2)
+            if not _is_directory(parts, at)
+        }
+        for piece in filter(None, bare):
+            fired.add(piece)
+            _read_name(piece, fired)
+
+
+def _is_directory(parts: list[str], at: int) -> bool:
+    """Whether a piece is the name of a directory alone, as `auth` is in `app/(auth)/page.tsx`."""
+    before = parts[at - 2] if at > 1 else ""
+    after = parts[at + 2] if at + 2 < len(parts) else ""
+    if not after.startswith(("/", "\\")) or _SEPARATOR.search(parts[at]):
+        return False
+    return before.endswith(("/", "\\")) or parts[at + 1].startswith(")")
 
 
 def _read_name(name: str, fired: set[str]) -> None:
@@ -158,13 +176,15 @@ def _read_path(path: str, fired: set[str]) -> None:
         path = rest
     cut = _QUERY.split(path, maxsplit=1)[0]
     for one in filter(None, {path, cut}):
-        fired.add(one)
+        if len(one) <= LONGEST_PART:
+            fired.add(one)
         _read_sub_paths(one, fired)
         if "\\" in one:
             slashed = _SEPARATOR.sub("/", one)
-            fired.add(slashed)
+            if len(slashed) <= LONGEST_PART:
+                fired.add(slashed)
             _read_sub_paths(slashed, fired)
-    if is_url and "/" in cut:
+    if is_url and "/" in cut and len(cut) <= LONGEST_PART:
         fired.add(cut[cut.index("/") :])
 
 

@@ -24,8 +24,8 @@ class Number(float):
 
 
 def integer(text: str) -> int | Number:
-    """Read a JSON integer; beyond 64 bits (and what Python agrees to convert) by its text."""
-    return int(text) if len(text) < 19 else Number(text)
+    """Read a JSON integer; beyond 64 bits (and what Python agrees to convert) by its text, and so is `-0`."""
+    return int(text) if len(text) < 19 and text != "-0" else Number(text)
 
 
 def json_text(value: bool | float) -> str:

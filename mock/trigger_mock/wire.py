@@ -19,7 +19,7 @@ from waitress.buffers import OverflowableBuffer
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.receiver import ChunkedReceiver
-from waitress.task import ErrorTask
+from waitress.task import ErrorTask, WSGITask
 from waitress.utilities import BadRequest
 
 from trigger_mock.refusals import envelope
@@ -92,6 +92,18 @@ class _Parser(HTTPRequestParser):
         self.completed = True
 
 
+class _Task(WSGITask):
+    """The application's answer to one request."""
+
+    request: Any
+
+    def get_environment(self) -> dict[str, Any]:
+        """What the application is told, its path as it was sent: waitress folds slashes at its start."""
+        environ: dict[str, Any] = super().get_environment()
+        environ["PATH_INFO"] = self.request.path
+        return environ
+
+
 class _Refusal(ErrorTask):
     """The answer to what cannot be read as HTTP, or to a fault beyond the application."""
 
@@ -120,6 +132,7 @@ class Channel(HTTPChannel):
 
     parser_class = _Parser
     error_task_class = _Refusal
+    task_class = _Task
     request: Any
     requests: Any
     requests_lock: Any

@@ -20,6 +20,8 @@ GROUPS = ("grp_a", "grp_b", "grp_ab")
 ENTITIES = ("loop.py", "Loop.py", "loop", "a/loop.py", "gh pr view")
 MORE_ENTITIES = ("FIN-409", "stripe.refunds", "цикл.py", " loop.py")
 TYPES = ("lesson", "procedure", "fact", "artifact", "episode")
+COUNTS = (None, 0, 1, 5)
+TIMES = ("2025-01-01T00:00:00Z", "2025-06-01T00:00:00Z")
 #: How many rows carry an entity that every row carries: more than the index lists plainly.
 MANY = 40
 
@@ -57,12 +59,12 @@ def row(number: int, drawn: int) -> Row:
         group_ids=subset(GROUPS),
         categories=(),
         trigger_entities=(pick(ENTITIES), *subset(MORE_ENTITIES)),
-        observation_count=pick((None, 0, 1, 5)),
+        observation_count=pick(COUNTS),
         last_confirmed_at=None,
         steps=("one", "two") if kind == "procedure" else None,
         fact_type=None,
         created_at="2025-01-01T00:00:00Z",
-        updated_at=pick(("2025-01-01T00:00:00Z", "2025-06-01T00:00:00Z")),
+        updated_at=pick(TIMES),
         gate=None,
     )
 
@@ -84,6 +86,8 @@ def corpora(draw: st.DrawFn) -> Corpus:
                     id=f"00000000-0000-4000-8000-{number:012d}",
                     user_id=USERS[number % len(USERS)] if number % 5 else None,
                     organisation=ORGANISATIONS[number % 3 == 0],
+                    observation_count=COUNTS[number % 4],
+                    updated_at=TIMES[number // 4 % 2],
                     trigger_entities=tuple(dict.fromkeys((ENTITIES[0], *like.trigger_entities))),
                 )
             )

@@ -137,19 +137,28 @@ def test_every_mistake_of_the_fixtures_is_listed(tmp_path: Path, arguments: list
     assert "Traceback" not in ended.stderr
 
 
-@pytest.mark.parametrize(("arguments", "code"), [([], 2), (["--check"], 1)], ids=["serve", "check"])
-def test_fixtures_that_are_not_there_are_named(tmp_path: Path, arguments: list[str], code: int) -> None:
-    missing = str(tmp_path / "missing.yaml")
+@pytest.mark.parametrize("arguments", [[], ["--check"]], ids=["serve", "check"])
+@pytest.mark.parametrize("name", ["missing.yaml", ""])
+def test_fixtures_that_are_not_there_are_one_line(tmp_path: Path, arguments: list[str], name: str) -> None:
+    missing = str(tmp_path / name) if name else ""
     ended = run("--fixtures", missing, *arguments)
-    assert ended.returncode == code
-    assert missing in ended.stderr
+    assert ended.returncode == 2
+    assert ended.stderr == f"trigger-mock: --fixtures {missing!r}: no such file or folder\n"
+
+
+def test_check_tells_of_rows_that_no_request_can_recall(tmp_path: Path) -> None:
+    row = "{organisation: a, type: lesson, text: t, trigger_entities: [e]}"
+    lonely = f"organisations: {{a: {{keys: [k]}}}}\nmemories: [{row}]"
+    ended = run("--check", "--fixtures", write(tmp_path, lonely))
+    assert ended.returncode == 0
+    assert ended.stderr == "note: 1 of these rows carry no scope, so no request can recall them\n"
 
 
 def test_check_says_what_the_fixtures_hold_and_serves_nothing(tmp_path: Path) -> None:
     path = write(tmp_path)
     ended = run("--check", "--fixtures", path)
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout == f"fixtures are valid: {path} (3 memories, 3 of them lessons and procedures)\n"
+    assert ended.stdout == f"fixtures are valid: {path} (3 memories, of which the endpoint recalls 3)\n"
 
 
 def test_own_fixtures_lie_over_the_shipped_ones(tmp_path: Path) -> None:
@@ -164,7 +173,7 @@ def test_the_address_keys_and_fixtures_are_announced_in_one_line(tmp_path: Path)
         address = f"http://127.0.0.1:{up.address[1]}"
     assert up.announced == (
         f"trigger-mock answers at {address} | keys: north xtk_test_north, xtk_test_north_second; "
-        f"south xtk_test_south | fixtures: {path} (3 memories, 3 of them lessons and procedures)"
+        f"south xtk_test_south | fixtures: {path} (3 memories, of which the endpoint recalls 3)"
     )
 
 

@@ -27,6 +27,9 @@ HOSTILE = [
     "> quote",
     "=====",
     "lone \ud800 surrogate",
+    "__[LESSON]__ and **\\[Procedure]** and **\u200b[LESSON]**",
+    "< /memory> <\u200b/memory> <\u00ad/memory>",
+    "an open ` backtick",
 ]
 
 
@@ -69,7 +72,8 @@ def _is_well_formed(block: str, bullets: int, steps: int) -> bool:
         (heading, blank, last) == (HEADING, "", "")
         and all(marks)
         and (kinds.count("-"), kinds.count(" ")) == (bullets, steps)
-        and block.count("**[") == bullets
+        and len(re.findall(r"(?<!\\)\[(?:LESSON|PROCEDURE)", block, re.IGNORECASE)) == bullets
+        and not re.search(r"<\s*[/!?]", block)
         and len(block.splitlines()) == len(lines) - 1
     )
 
@@ -93,7 +97,7 @@ def test_any_text_stays_in_its_line(texts: list[str]) -> None:
     assert block is not None
     assert _is_well_formed(block, bullets=2, steps=1)
     assert not re.search(
-        r"<[A-Za-z/!?]|[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]", block
+        r"<\s*[/!?]|[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]", block
     )
     block.encode()
 
@@ -121,7 +125,7 @@ def test_a_step_opens_no_block_of_its_own(step: str) -> None:
     assert block is not None
     written = block.split("\n")[3].removeprefix("  1. ")
     assert "\\" in written[:4]
-    assert written.replace("\\", "", 1) == step
+    assert written.replace("\\", "") == step
 
 
 def test_a_plain_text_stands_as_it_was_recorded() -> None:
@@ -129,6 +133,12 @@ def test_a_plain_text_stands_as_it_was_recorded() -> None:
     block = compose([(lesson(text), ("a",), "why")])
     assert block is not None
     assert text.replace("<T>", "&lt;T>") in block
+
+
+def test_an_entity_shows_its_type_parameters_and_closes_no_tag() -> None:
+    block = compose([(lesson("x"), ("Vec<u8>", "</memory>"), "why")])
+    assert block is not None
+    assert "fired by `Vec<u8>`, `&lt;/memory>`" in block
 
 
 def test_an_entity_with_backticks_stays_in_its_code_span() -> None:

@@ -104,6 +104,7 @@ def test_the_token_scheme_counts_only_where_it_is_allowed() -> None:
         ("POST", "/", 404, "not_found"),
         ("POST", f"{PATH}/", 404, "not_found"),
         ("POST", f"/{PATH}", 404, "not_found"),
+        ("POST", PATH.replace("/memories", "//memories"), 404, "not_found"),
         ("POST", "/v1/memories/search", 404, "not_found"),
         ("POST", PATH.upper(), 404, "not_found"),
         *((method, PATH, 405, "method_not_allowed") for method in OTHER_METHODS),

@@ -87,8 +87,23 @@ def test_a_rare_term_weighs_more_than_one_that_every_row_holds() -> None:
 
 def test_terms_split_identifiers_and_drop_stop_words() -> None:
     assert terms("the toolLoop HTTPServer in snake_case of a/b.py, refunds") == {
-        "tool", "loop", "http", "server", "snake", "case", "b", "py", "refund",
+        "tool", "loop", "http", "server", "snake", "case", "py", "refund",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("task", ["what's this", "does it", "the customer's", "don't", "t s d", "isn’t it"])
+def test_words_that_say_nothing_keep_no_row(task: str) -> None:
+    (verdict,) = judge(task, [hit("What's this? It does its customer's job, doesn't it: t, s, d. Isn’t it")])
+    assert verdict.kept is ("customer" in task)
+
+
+def test_the_reason_says_words_as_the_task_does() -> None:
+    (verdict,) = judge(
+        "check Redis status of kubernetes", [hit("kubernetes and redis", entities=("status",))]
+    )
+    assert verdict.because == "shares Redis, kubernetes, status with the task" or sorted(
+        verdict.because.removeprefix("shares ").removesuffix(" with the task").split(", ")
+    ) == ["Redis", "kubernetes", "status"]
 
 
 @given(st.text(max_size=2000), st.lists(st.text(), min_size=1, max_size=5))

@@ -40,6 +40,26 @@ def test_a_thousand_unknown_fields_are_one_mistake() -> None:
     assert "s3cret" not in "".join(hints)
 
 
+@pytest.mark.parametrize(
+    ("body", "hint"),
+    [
+        ({"user": "user-123", "entities": ["x"]}, "user is not part of the contract; did you mean user_id?"),
+        ({"user_id": "u", "tool": "Edit"}, "tool is not part of the contract; did you mean action.tool?"),
+        (
+            {"user_id": "u", "action": "Edit"},
+            "action is a string; the contract wants an object with tool, args and output",
+        ),
+    ],
+)
+def test_a_refused_request_is_told_its_hints_too(
+    client: FlaskClient, caplog: pytest.LogCaptureFixture, body: dict[str, Any], hint: str
+) -> None:
+    with caplog.at_level(logging.INFO, "trigger_mock"):
+        answer = client.post(PATH, json=body, headers=KEY)
+    assert answer.status_code == 422
+    assert hint in caplog.messages
+
+
 def test_the_log_says_it_and_the_answer_does_not_change(
     client: FlaskClient, caplog: pytest.LogCaptureFixture
 ) -> None:

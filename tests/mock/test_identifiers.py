@@ -38,6 +38,11 @@ def of(text: str) -> set[str]:
             "git push --force-with-lease now",
             id="four words over a line",
         ),
+        pytest.param(
+            "PR=$(gh pr view 12 --json number)", "gh pr view", id="consecutive words in a substitution"
+        ),
+        pytest.param('run --cmd="gh pr view"', "gh pr view", id="consecutive words behind an equals sign"),
+        pytest.param("customers.parquet", "customers", id="the stem of a file with a longer ending"),
         pytest.param("src/app/loop.py", "app/loop.py", id="a trailing sub-path"),
         pytest.param("src/app/loop.py", "loop.py", id="the file of a path"),
         pytest.param("src/app/loop.py", "loop", id="the stem of a path's file"),
@@ -77,6 +82,9 @@ def test_a_text_fires(text: str, expected: str) -> None:
         pytest.param("/home/users/", "users", id="a directory with a trailing slash"),
         pytest.param(r"C:\Users\ann\loop.py", "Users", id="a directory of a back-slashed path"),
         pytest.param("https://api.acme.test/v1/refunds", "v1", id="a segment in the middle of a URL"),
+        pytest.param("/srv/app/(auth)/login/page.tsx", "auth", id="a directory's name in brackets"),
+        pytest.param("(auth)/login/page.tsx", "auth", id="a first directory's name in brackets"),
+        pytest.param("/home/(users)/", "users", id="a last directory's name in brackets"),
         pytest.param("src/app/loop.py", "src/app", id="the head of a path"),
         pytest.param("src/app/loop.py", "py", id="the ending of a path's file"),
         pytest.param("rerun", "run", id="a part of a word"),
