@@ -45,8 +45,8 @@ def plot(title: str, series: Sequence[Series], *, x_label: str, y_label: str) ->
     )
     return (
         f"<figure><figcaption>{escape(title)}</figcaption>{_legend(series)}"
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title, quote=True)}">'
-        f"{''.join(parts)}</svg></figure>"
+        f'<div class="scroll"><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'aria-label="{escape(title, quote=True)}">{"".join(parts)}</svg></div></figure>'
     )
 
 

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from tests.load import toy
 from tests.load.conftest import ROOT, Ended, start, surroundings
+from trigger_loadtests.__main__ import run_command
 from trigger_loadtests.scenarios import WRITERS
 
 Serve = Callable[..., str]
@@ -284,6 +286,34 @@ def test_plain_locust_is_held_to_the_same_bounds(serve: Serve) -> None:
     assert stranger.returncode == 2
     assert "--i-own-this-target" in stranger.stderr
     assert "TRIGGER_LOAD_DURATION" in bounded.stderr
+
+
+def test_help_fits_a_screen_and_all_of_it_can_be_asked_for() -> None:
+    short, everything = (
+        CliRunner().invoke(run_command, [option]).output for option in ("--help", "--help-all")
+    )
+
+    assert short.count("\n") <= 40
+    for option in run_command.params:
+        assert option.opts[-1] in everything or option.name == "target"
+    assert "--master-port" not in short
+
+
+def test_importing_the_package_loads_no_locust_before_an_agent_is_asked_for() -> None:
+    code = (
+        "import sys, trigger_loadtests as kit; kit.parse('p95<1s'); print('locust' in sys.modules);"
+        "print([name for name in kit.__all__ if getattr(kit, name) is None], 'locust' in sys.modules)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        env=surroundings(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+
+    assert ended.stdout.split("\n")[:2] == ["False", "[] True"]
 
 
 def test_asking_for_help_loads_no_locust() -> None:
