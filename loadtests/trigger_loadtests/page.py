@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 from trigger_loadtests.plots import Series, plot
+from trigger_loadtests.table import became
 
 Account = Mapping[str, Any]
 
@@ -146,7 +147,7 @@ def _capacity(account: Account) -> str:
             *(_ms(step[f"{at}_ms"]) for at in ("p50", "p95", "p99")),
             str(step["errors"]),
             str(step["throttled"]),
-            "met" if step["met"] else "broke",
+            became(step),
         ]
         for step in found["steps"]
     ]

@@ -102,7 +102,7 @@ def _frame(x_low: float, x_high: float, y_high: float, x_label: str, y_label: st
 
 
 def _short(value: float) -> str:
-    return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:.1f}"
+    return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:.3g}"
 
 
 def _round_up(value: float) -> float:

@@ -12,6 +12,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.exceptions import HTTPException
+
 from tests.servers.behaviour import Behaviour, Visit, encode
 from tests.servers.messages import Call, Cut, Refusal, Reply
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 from pydantic import ValidationError
+
 from tests.servers.data import KEYS, ROWS, Row
 from tests.servers.messages import Call, Refusal, Reply, TriggerRequest
 

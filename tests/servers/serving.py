@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
+
 from tests.servers.application import ENDPOINT, application
 from tests.servers.behaviour import Behaviour, Rate
 from tests.servers.data import HOME, KEYS, NEIGHBOUR, PROBES

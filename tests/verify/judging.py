@@ -6,7 +6,6 @@ import dataclasses
 from pathlib import Path
 
 from tests.servers.serving import Served
-
 from trigger_contracts import probes
 from trigger_contracts.engine import verify
 from trigger_contracts.options import PROFILES, Options

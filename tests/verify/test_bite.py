@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from tests.servers.serving import serving
 from tests.servers.variants import BENIGN, VARIANTS
 from tests.verify.judging import accused, judge

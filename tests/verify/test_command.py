@@ -15,6 +15,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+
 from tests.servers.serving import Served, serving
 
 _SOME = ("--profile", "quick", "--seed", "7")

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from urllib.parse import parse_qs
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, create_model, field_validator
+
 from tests.servers.behaviour import Behaviour, Hit, Kept, Visit
 from tests.servers.messages import Action, Call, DirectiveType, Refusal, Reply, TriggerRequest
 from tests.servers.variants.registry import breaks
