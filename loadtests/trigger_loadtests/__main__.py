@@ -14,7 +14,7 @@ import click
 
 from trigger_loadtests import acquaintance, objectives, safety
 from trigger_loadtests.objectives import ObjectiveError
-from trigger_loadtests.options import GroupedCommand, plan_from, with_options
+from trigger_loadtests.options import GroupedCommand, check, plan_from, with_options
 from trigger_loadtests.plan import Plan
 
 CONTEXT = {
@@ -34,6 +34,7 @@ CONTEXT = {
 @with_options
 def run_command(**options: Any) -> None:
     """Load an implementation of POST /v1/memories/trigger as agents do; say whether it copes."""
+    check(options)
     if options["worker"]:
         sys.exit(_work(options))
     if not options["target"]:
@@ -51,7 +52,13 @@ def _work(options: dict[str, Any]) -> int:
         loopback = safety.is_loopback(urlsplit(plan.target).hostname or "")
         return acquaintance.key_from(os.environ, options["api_key_env"], loopback=loopback).secret
 
-    return launch.work(options["master_host"], options["master_port"], key_of)
+    where = f"{options['master_host']}:{options['master_port']}"
+    if not options["quiet"]:
+        click.echo(f"trigger-load: a worker for the master at {where}", err=True)
+    code = launch.work(options["master_host"], options["master_port"], key_of)
+    if code:
+        click.echo(f"trigger-load: no master answered at {where}; start it with --master", err=True)
+    return code
 
 
 def _conduct(options: dict[str, Any]) -> int:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -53,6 +55,17 @@ def _mix(written: Sequence[str]) -> dict[str, int]:
 _BOUNDS = re.compile(r"\s*\[[\d.]+<=x(?:<=[\d.]+)?\]|; [\d.]+<=x(?:<=[\d.]+)?(?=\])")
 
 
+class Number(click.FloatRange):
+    """A number within bounds; "nan", which is within any, is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return it, or fail."""
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return number
+
+
 class GroupedOption(click.Option):
     """An option that stands under a heading; a `rare` one only in `--help-all`."""
 
@@ -93,7 +106,7 @@ def _show_everything(ctx: click.Context, _parameter: click.Parameter, wanted: bo
 
 
 _SHAPE, _AGENTS, _TARGET, _TOLD, _COMPANY = "Load", "Agents", "Target", "Judgement and reports", "Processes"
-_FILE, _RATE = click.Path(dir_okay=False), click.FloatRange(0.01, 100_000)
+_FILE, _RATE = click.Path(dir_okay=False), Number(0.01, 100_000)
 
 
 def _option(group: str, *names: str, **more: Any) -> Callable[[Any], Any]:
@@ -121,7 +134,7 @@ _OPTIONS = (
             help=f"{', '.join(WRITERS)}; repeat."),
     _option(_AGENTS, "--probes", metavar="FILE", help="Whom and what to ask about: a probe file,"),
     _option(_AGENTS, "--fixtures", multiple=True, metavar="PATH", help="or fixtures; else invented."),
-    _rare(_AGENTS, "--compose", type=click.FloatRange(0, 1), default=0.2, metavar="SHARE",
+    _rare(_AGENTS, "--compose", type=Number(0, 1), default=0.2, metavar="SHARE",
           help="Share of calls under compose."),
     _rare(_AGENTS, "--seed", type=int, default=0, metavar="N", help="The same seed sends the same bodies."),
     _rare(_AGENTS, "--retry-after", type=click.Choice(["obey", "ignore"]), default="obey", help="On 429."),
@@ -159,6 +172,20 @@ def with_options(function: Any) -> Any:
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
+
+
+def check(options: dict[str, Any]) -> None:
+    """Raise `click.UsageError` where options contradict each other."""
+    if options["master"] and (options["worker"] or options["processes"] > 1):
+        raise click.UsageError(
+            "--master conducts workers that come to it; leave out --worker and --processes "
+            "(start workers with: trigger-load --worker --master-host HOST)"
+        )
+    if options["worker"] and options["target"]:
+        raise click.UsageError("a --worker loads what its master says; leave out the URL")
+    written = [path for name in ("html", "json", "csv", "junit") if (path := options[f"{name}_path"])]
+    if len({os.path.realpath(path) for path in written}) < len(written):
+        raise click.UsageError("two reports would be written to the same file")
 
 
 def plan_from(options: dict[str, Any], target: str, key: acquaintance.Key) -> Plan:

@@ -80,6 +80,14 @@ def test_a_stall_shows_in_the_response_times_of_the_open_model(serve: Serve, loa
         (["http://127.0.0.1:1", "--json", "/no/such/folder/a.json"], toy.KEY, "cannot be written"),
         (["http://127.0.0.1:1", "-p", "soak", "--rate", "9000"], toy.KEY, "--max-requests"),
         (["http://127.0.0.1:1", "--api-key-env", "NOT_SET"], toy.KEY, "NOT_SET"),
+        (["http://127.0.0.1:1", "--rate", "nan"], toy.KEY, "is not a number"),
+        (
+            ["http://127.0.0.1:1", "--master", "--processes", "2"],
+            toy.KEY,
+            "leave out --worker and --processes",
+        ),
+        (["http://127.0.0.1:1", "--html", "same.html", "--json", "./same.html"], toy.KEY, "the same file"),
+        (["http://127.0.0.1:1", "--worker"], toy.KEY, "leave out the URL"),
         ([], toy.KEY, "base URL"),
     ],
 )
@@ -237,6 +245,21 @@ def test_a_master_conducts_workers_that_come_to_it(serve: Serve) -> None:
 
     assert (master.returncode, worker.returncode) == (0, 0), err
     assert "sent 90" in out
+
+
+def test_a_worker_whose_master_never_answers_says_so() -> None:
+    code = (
+        "from trigger_loadtests import engine; from trigger_loadtests.__main__ import main;"
+        "engine.locust.runners.CONNECT_TIMEOUT = engine.MEETING_SECONDS = 1;"
+        "main(['--worker', '--master-port', '1'])"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        env=surroundings(), cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+    assert ended.returncode == 2, ended.stderr
+    assert "no master answered at 127.0.0.1:1" in ended.stderr
 
 
 def test_ctrl_c_still_writes_everything_and_does_not_end_with_0(serve: Serve, tmp_path: Path) -> None:
