@@ -196,7 +196,17 @@ def speed(folder: Path, rounds: int, seconds: int) -> dict[str, Any]:
     }
 
 
-def truth(folder: Path, seconds: int) -> dict[str, Any]:
+def truth(folder: Path, seconds: int, rounds: int = 4) -> dict[str, Any]:
+    """Hold the figures against the target's log, until a round was quiet enough to judge by."""
+    heard = list[dict[str, Any]]()
+    for _ in range(rounds):
+        heard.append(true_figures(folder, seconds))
+        if heard[-1]["verdict"] != "not judged":
+            break
+    return {"p50_bound": "within 3 ms", "p99_bound": "within 20 %", "rounds": heard}
+
+
+def true_figures(folder: Path, seconds: int) -> dict[str, Any]:
     log = folder / "target.log"
     with toy("--delay", "0.02", "--log", str(log)) as url:
         (folder / "ask.lua").write_text(
@@ -211,23 +221,47 @@ def truth(folder: Path, seconds: int) -> dict[str, Any]:
             url, folder / "truth.json", "-p", "steady", "--rate", "300", "-d", f"{seconds}s"
         )
         said, _ = beside.communicate(timeout=60)
-    found = re.search(r"50%\s+([\d.]+)(us|ms|s)", said)
-    assert found, said
-    wrk_p50 = float(found[1]) * {"us": 0.001, "ms": 1, "s": 1000}[found[2]]
     times = sorted(
         1000 * (answered - received)
         for received, answered in (map(float, line.split()) for line in log.read_text().splitlines())
     )
-    overall = account["overall"]
-    return {
-        "wrk_p50_ms": round(wrk_p50, 2),
+    overall, generator = account["overall"], account["generator"]
+    figures = {
+        "wrk_p50_ms": wrk_percentile(said, 50),
         "service_p50_ms": overall["service_ms"]["p50"],
-        "p50_bound": "within 3 ms",
         "log_p99_ms": round(times[int(0.99 * len(times))], 2),
         "response_p99_ms": overall["response_ms"]["p99"],
-        "p99_bound": "within 20 %",
-        "lag_p95_ms": account["generator"]["lag_p95_ms"],
+        "service_p99_ms": overall["service_ms"]["p99"],
+        "wrk_p99_ms": wrk_percentile(said, 99),
+        "lag_p95_ms": generator["lag_p95_ms"],
+        "generator_cpu_percent": generator["cpu_percent"][0],
+        "generator_waited_for_a_cpu_percent": generator["cpu_waited_percent"][0],
+        "load_average": os.getloadavg()[0],
     }
+    return {"verdict": judged(figures), **figures}
+
+
+def judged(figures: dict[str, float]) -> str:
+    """Say whether the bounds held; a loud machine is told by what is not under test.
+
+    When `wrk` beside the generator cannot see the target's own p99 either, or the kernel kept the generator
+    waiting for a CPU, a bound that was missed says nothing about the generator.
+    """
+    truth = figures["log_p99_ms"]
+    held = (
+        abs(figures["service_p50_ms"] - figures["wrk_p50_ms"]) <= 3
+        and abs(figures["response_p99_ms"] - truth) <= 0.2 * truth
+    )
+    loud = (
+        abs(figures["wrk_p99_ms"] - truth) > 0.2 * truth or figures["generator_waited_for_a_cpu_percent"] > 2
+    )
+    return "held" if held else "not judged" if loud else "missed"
+
+
+def wrk_percentile(said: str, at: int) -> float:
+    found = re.search(rf"{at}%\s+([\d.]+)(us|ms|s)", said)
+    assert found, said
+    return round(float(found[1]) * {"us": 0.001, "ms": 1, "s": 1000}[found[2]], 2)
 
 
 def stall(folder: Path, seconds: int, freeze: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from trigger_loadtests import health, shapes
+from trigger_loadtests import health, shapes, verdict
 from trigger_loadtests.finished import Run, Step
 from trigger_loadtests.histograms import Histogram
 from trigger_loadtests.objectives import BUDGETS, Objective, Pace, Result, judge, missed_budget
@@ -17,14 +17,6 @@ from trigger_loadtests.recorder import Cell, Recorder
 
 FORMAT = "trigger-load/1"
 PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9, 100.0)
-MET, MISSED, NOTHING, SHORT = 0, 1, 2, 3
-
-#: What the closed model cannot show, in words.
-CLOSED_NOTE = (
-    "Closed model: an agent that waits for an answer does not ask meanwhile, so a stall of the target "
-    "delays only the calls in flight and these percentiles cannot show it fully. "
-    "Use --rate (open model) to see it."
-)
 
 
 def document(run: Run, objectives: Sequence[Objective], *, started: str, version: str) -> dict[str, Any]:
@@ -40,9 +32,10 @@ def document(run: Run, objectives: Sequence[Objective], *, started: str, version
             recorder,
             total,
             cpu=[member.cpu for member in run.members],
+            waited=[member.waited for member in run.members],
             max_in_flight=plan.max_in_flight,
             open_model=open_model,
-            doubtful=any(not result.met and result.objective.timely for result in results),
+            doubtful=any(result.doubtful for result in results),
         )
         if plan.profile != "capacity"
         else _short_search(run)
@@ -53,7 +46,7 @@ def document(run: Run, objectives: Sequence[Objective], *, started: str, version
             f"{lost} of {len(run.members)} workers were lost; "
             "their share of the load was not sent or not counted",
         )
-    code, why = _verdict(run, total, results, short)
+    code, why = verdict.verdict(run, total, results, short)
     return {
         "format": FORMAT,
         "version": version,
@@ -76,10 +69,10 @@ def document(run: Run, objectives: Sequence[Objective], *, started: str, version
         },
         "verdict": {
             "exit_code": code,
-            "word": _WORDS[code],
+            "word": verdict.WORDS[code],
             "why": why,
             "shortfalls": short,
-            "notes": _notes(run, total, short),
+            "notes": verdict.notes(run, total, short),
         },
         "objectives": [_objective(result) for result in results],
         "rate": {
@@ -95,6 +88,7 @@ def document(run: Run, objectives: Sequence[Objective], *, started: str, version
         "generator": {
             "lag_p95_ms": health.lateness(total),
             "cpu_percent": [round(max(member.cpu[1:], default=0.0), 1) for member in run.members],
+            "cpu_waited_percent": [round(health.average(member.waited), 1) for member in run.members],
             "workers_lost": lost,
             "mishaps": run.mishaps[:5],
         },
@@ -110,9 +104,6 @@ def _short_search(run: Run) -> Sequence[str]:
     return run.steps[-1].short if run.search and run.search.ended == "generator-short" else ()
 
 
-_WORDS = {MET: "met", MISSED: "missed", NOTHING: "nothing measured", SHORT: "no verdict"}
-
-
 def _pace(run: Run, total: Cell) -> Pace:
     seconds = max(min(run.elapsed, run.plan.seconds), 0.001)
     wanted = None
@@ -120,61 +111,6 @@ def _pace(run: Run, total: Cell) -> Pace:
         wanted = shapes.area_until(run.plan.stages, seconds) or float(run.recorder.counts["due"])
     answered = total.outcomes["good"] + total.outcomes["refused"] - run.recorder.counts["answered-late"]
     return Pace(wanted=wanted, answered=answered, seconds=seconds)
-
-
-def _verdict(run: Run, total: Cell, results: Sequence[Result], short: Sequence[str]) -> tuple[int, str]:
-    missed = [result for result in results if not result.met]
-    if short:
-        return (
-            SHORT,
-            "the generator fell short, so this says nothing about the target's ceiling: " + "; ".join(short),
-        )
-    if not total.sent:
-        return NOTHING, "no call was made, so nothing was measured"
-    if run.interrupted:
-        return SHORT, "the run was interrupted; the figures cover only its first part"
-    if run.search:
-        return _capacity_verdict(run)
-    if missed:
-        reasons = ", ".join(f"{result.objective.text} (was {result.shown})" for result in missed)
-        worst = total.failures.most_common(1)
-        hint = f"; most frequent failure: {worst[0][0]} ({worst[0][1]} calls)" if worst else ""
-        return MISSED, f"missed: {reasons}{hint}"
-    return MET, "all objectives were met"
-
-
-def _capacity_verdict(run: Run) -> tuple[int, str]:
-    search = run.search
-    assert search is not None  # noqa: S101 - asked by the caller
-    best = f"{search.met:.1f}/s"
-    match search.ended:
-        case "found":
-            return MET, f"the highest rate that met the objectives is {best}"
-        case "top-reached":
-            return MET, f"the objectives were met up to {best}, the highest rate allowed (--max-rate)"
-        case "out-of-time" if search.met:
-            return (
-                MET,
-                f"time ran out (--duration); the highest rate that met the objectives so far is {best}",
-            )
-        case "generator-short":
-            return SHORT, f"the generator could not go beyond {best}; the target's ceiling lies above"
-        case _:
-            return MISSED, "no rate met the objectives"
-
-
-def _notes(run: Run, total: Cell, short: Sequence[str]) -> list[str]:
-    notes = [CLOSED_NOTE] if run.plan.model == "closed" else []
-    late = health.lateness(total)
-    if late > health.LATE_MS and not short:
-        notes.append(
-            f"The generator sent calls up to {late:.0f} ms late (95th percentile); response times include it."
-        )
-    if any(health.busy(member.cpu) for member in run.members):
-        notes.append("The generator's CPU was at its limit most of the time; add --processes or machines.")
-    if run.why_closed and run.why_closed != "interrupted":
-        notes.append(f"Ended early: {run.why_closed}.")
-    return notes
 
 
 def _objective(result: Result) -> dict[str, Any]:

@@ -10,9 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
-
-import yaml
+from typing import Any, NamedTuple
 
 from trigger_loadtests.population import Known, Population, invented, known
 
@@ -112,36 +110,19 @@ def _of_fixtures(paths: Sequence[str], secret: str) -> Population:
 
 
 def _of_probes(path: Path) -> Population:
+    from trigger_contracts import probes
+
     try:
-        written: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UnknownError(f"{path}: cannot be read as a probe file: {error}") from error
-    rows: Any = written.get("probes") if isinstance(written, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    if not isinstance(rows, list) or not rows:
-        raise UnknownError(
-            f"{path}: expected `probes:`, a list of known directives (id, type, trigger_entities, scope)"
-        )
-    found = known([_probe(path, number, row) for number, row in enumerate(rows, 1)], f"probes ({path.name})")  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        written = probes.load(path)
+    except probes.ProbeMistake as error:
+        raise UnknownError(str(error)) from error
+    rows = [
+        Known(one.user_id, one.agent_id, one.app_id, one.group_ids, one.trigger_entities) for one in written
+    ]
+    found = known(rows, f"probes ({path.name})")
     if not found.rows:
-        raise UnknownError(f"{path}: no probe has both a scope and trigger_entities that a request can carry")
+        raise UnknownError(f"{path}: no probe has names that a request can carry")
     return found
-
-
-def _probe(path: Path, number: int, row: Any) -> Known:
-    fields = cast("dict[str, Any]", row) if isinstance(row, dict) else {}
-    names: Any = fields.get("trigger_entities")
-    groups: Any = fields.get("group_ids") or []
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):  # pyright: ignore[reportUnknownVariableType]
-        raise UnknownError(f"{path}, probe {number}: trigger_entities must be a list of strings")
-    if not isinstance(groups, list):
-        raise UnknownError(f"{path}, probe {number}: group_ids must be a list of strings")
-    return Known(
-        fields.get("user_id"),
-        fields.get("agent_id"),
-        fields.get("app_id"),
-        tuple(str(group) for group in groups),  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-        tuple(names),  # pyright: ignore
-    )
 
 
 def handed_down(secret: str) -> dict[str, str]:

@@ -16,7 +16,8 @@ from gevent.event import Event
 from gevent.pool import Pool
 
 from trigger_loadtests import shapes
-from trigger_loadtests.scenarios import Ask, deal
+from trigger_loadtests.mixture import deal
+from trigger_loadtests.scenarios import Ask
 from trigger_loadtests.shapes import Stage
 from trigger_loadtests.station import Station
 

@@ -63,7 +63,9 @@ def read(path: Path) -> dict[str, Any]:
 def differences(before: Account, after: Account) -> list[str]:
     """Say in what the two runs were not asked for the same thing."""
     said = [
-        f"{name}: {before['run'][name]!r} and {after['run'][name]!r}"
+        f"their {name} differ"
+        if name == "stages"
+        else f"{name}: {before['run'][name]!r} and {after['run'][name]!r}"
         for name in _SAME
         if before["run"][name] != after["run"][name]
     ]

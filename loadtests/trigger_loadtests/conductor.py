@@ -126,6 +126,7 @@ class Conductor:
         member.finished = member.finished or report["finished"]
         member.why_closed = member.why_closed or report["why_closed"]
         member.cpu.append(report["cpu"])
+        member.waited.append(report["waited"])
         member.process = report["process"]
         self.mishaps.extend(report["mishaps"])
 
@@ -209,7 +210,8 @@ class Conductor:
         pace = Pace(wanted=stage.area, answered=answered, seconds=stage.seconds)
         results = judge(self._objectives, self.recorder, pace, stages=[number])
         kept_up = keeps_up(self.recorder, number, stage)
-        short = shortfalls_of_stage(total)
+        doubtful = not kept_up or any(result.doubtful for result in results)
+        short = shortfalls_of_stage(total) if doubtful else ()
         met = kept_up and all(result.met for result in results)
         return Step(
             rate=rate,

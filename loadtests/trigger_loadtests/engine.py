@@ -31,6 +31,8 @@ _log = logging.getLogger(__name__)
 
 #: Seconds between a worker's reports; Locust's own three are too slow for a live view and for a search.
 REPORT_SECONDS = 1.0
+#: How long master and workers wait for each other.
+MEETING_SECONDS = 60
 STAGE_MESSAGE, CLOSE_MESSAGE = "trigger_stage", "trigger_close"
 #: The most users started in a second (Locust warns above 100 a worker).
 SPAWN_RATE = 50.0
@@ -98,6 +100,7 @@ class Level(LoadTestShape):
 def environment_for(plan: Plan | None) -> Environment:
     """Make the Locust environment of a process; a worker does not know the plan yet."""
     locust.runners.WORKER_REPORT_INTERVAL = REPORT_SECONDS
+    locust.runners.CONNECT_RETRY_COUNT = MEETING_SECONDS // locust.runners.CONNECT_TIMEOUT - 1
     classes: list[type[User]] = [Arrivals, *AGENTS]
     environment = Environment(user_classes=classes, host=plan.target if plan else None)
     environment.parsed_options = argparse.Namespace(

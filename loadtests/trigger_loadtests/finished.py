@@ -20,7 +20,9 @@ class Member:
     stages_done: int = 0
     lost: bool = False
     why_closed: str = ""
+    #: Shares of a CPU that it used, and of time that it waited for one, in percent, report by report.
     cpu: list[float] = field(default_factory=list[float])
+    waited: list[float] = field(default_factory=list[float])
     process: int = 0
 
 

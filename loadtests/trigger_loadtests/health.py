@@ -38,6 +38,12 @@ def busy(samples: Sequence[float]) -> bool:
     return len(known) >= 3 and known[len(known) // 2] > BUSY_PERCENT
 
 
+def average(samples: Sequence[float]) -> float:
+    """Return the average of a process's reports, its start left out; 0 when there are none."""
+    known = samples[1:]
+    return sum(known) / len(known) if known else 0.0
+
+
 def lateness(total: Cell) -> float:
     """Return the 95th percentile of the generator's lateness in milliseconds."""
     return total.lag.percentile(95) or 0.0
@@ -54,6 +60,7 @@ def shortfalls(
     total: Cell,
     *,
     cpu: Sequence[Sequence[float]],
+    waited: Sequence[Sequence[float]] = (),
     max_in_flight: int,
     open_model: bool,
     doubtful: bool,
@@ -75,7 +82,9 @@ def shortfalls(
                 "allow more with --users"
             )
         elif late > bound or unsent > UNSENT_SHARE * counts["due"]:
-            cause = "its CPU was at the limit" if at_limit else "its machine was too busy"
+            share = max((average(samples) for samples in waited), default=0.0)
+            starved = f" (it waited for a CPU {share:.0f} % of the time)" if share >= 1 else ""
+            cause = "its CPU was at the limit" if at_limit else f"its machine was too busy{starved}"
             said.append(
                 f"the generator sent calls up to {late:.0f} ms late (95th percentile): {cause}; "
                 "lower --rate, or add --processes or machines"

@@ -24,9 +24,6 @@ from trigger_loadtests.finished import Run
 from trigger_loadtests.objectives import Objective
 from trigger_loadtests.plan import Plan
 
-#: How long workers have to report in.
-GATHERING_SECONDS = 60.0
-
 
 class NoWorkersError(Exception):
     """The workers that were expected did not all come."""
@@ -98,6 +95,7 @@ def _children(count: int, port: int, secret: str) -> Generator[list[subprocess.P
         "127.0.0.1",
         "--master-port",
         str(port),
+        "--quiet",
     ]
     started = [
         subprocess.Popen(  # noqa: S603 - this interpreter, with our own module
@@ -118,11 +116,11 @@ def _children(count: int, port: int, secret: str) -> Generator[list[subprocess.P
 
 
 def _gather(runner: Any, expected: int, children: Sequence[subprocess.Popen[bytes]]) -> None:
-    until = time.monotonic() + GATHERING_SECONDS
+    until = time.monotonic() + engine.MEETING_SECONDS
     while runner.worker_count < expected:
         if time.monotonic() > until or any(child.poll() is not None for child in children):
             raise NoWorkersError(
-                f"{runner.worker_count} of {expected} workers reported in within {GATHERING_SECONDS:.0f} s"
+                f"{runner.worker_count} of {expected} workers reported in within {engine.MEETING_SECONDS} s"
             )
         gevent.sleep(0.05)
 

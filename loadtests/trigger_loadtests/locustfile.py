@@ -19,7 +19,8 @@ from locust.exception import StopUser
 
 from trigger_loadtests import surroundings
 from trigger_loadtests.judgement import Verdict, breakdown
-from trigger_loadtests.scenarios import USUAL_MIX, Ask
+from trigger_loadtests.mixture import USUAL_MIX
+from trigger_loadtests.scenarios import Ask
 from trigger_loadtests.station import PATH, Station
 
 _EVERY_STATUS = range(100, 600)
@@ -31,6 +32,11 @@ class Agent(FastHttpUser):
     abstract = True
     scenario: ClassVar[str] = ""
     max_redirects = 0  # a redirect is an answer to judge, never to follow
+
+    def __init_subclass__(cls) -> None:
+        """Give a scenario's agent the weight that it usually has."""
+        super().__init_subclass__()
+        cls.weight = USUAL_MIX.get(cls.scenario, 1)
 
     def __init__(self, environment: Environment) -> None:
         self.station: Station = surroundings.station(environment)
@@ -108,43 +114,43 @@ class Agent(FastHttpUser):
 class CodingAgent(Agent):
     """Asks before each tool call, and again after one that failed."""
 
-    scenario, weight = "coding", USUAL_MIX["coding"]
+    scenario = "coding"
 
 
 class FirstTouchAgent(Agent):
     """The coding agent behind a hook that asks only on first touch."""
 
-    scenario, weight = "first-touch", USUAL_MIX["first-touch"]
+    scenario = "first-touch"
 
 
 class SupportAgent(Agent):
     """Dotted tool names, ids of customers and tickets."""
 
-    scenario, weight = "support", USUAL_MIX["support"]
+    scenario = "support"
 
 
 class GroupReader(Agent):
     """Reads what several groups share."""
 
-    scenario, weight = "groups", USUAL_MIX["groups"]
+    scenario = "groups"
 
 
 class EntitiesClient(Agent):
     """Extracts identifiers itself."""
 
-    scenario, weight = "entities", USUAL_MIX["entities"]
+    scenario = "entities"
 
 
 class Misser(Agent):
     """Works where nobody recorded anything."""
 
-    scenario, weight = "miss", USUAL_MIX["miss"]
+    scenario = "miss"
 
 
 class CarelessClient(Agent):
     """Gets it wrong, and expects to be refused."""
 
-    scenario, weight = "careless", USUAL_MIX["careless"]
+    scenario = "careless"
 
 
 AGENTS: tuple[type[Agent], ...] = (

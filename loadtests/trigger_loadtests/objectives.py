@@ -61,19 +61,18 @@ class Objective:
         """What it is about: a later objective about the same replaces an earlier one."""
         return (self.scope, self.metric, self.budget, self.unit if self.metric == "achieved-rate" else None)
 
-    @property
-    def timely(self) -> bool:
-        """Whether a late generator could be why it was missed."""
-        return self.metric not in ("errors", "throttled")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """How an objective went; `value` is None when nothing was measured."""
+    """How an objective went; `value` is None when nothing was measured.
+
+    `doubtful`: it was missed, and the generator's own lateness could be why.
+    """
 
     objective: Objective
     value: float | None
     met: bool
+    doubtful: bool = False
 
     @property
     def shown(self) -> str:
@@ -173,8 +172,30 @@ def judge(
             withheld = sum(recorder.counts[name] for name in names)
         value = measure(objective, cell, pace, withheld)
         met = value is not None and _COMPARE[objective.op](value, objective.limit)
-        results.append(Result(objective=objective, value=value, met=met))
+        doubtful = not met and value is not None and not _missed_by_the_target(objective, cell)
+        results.append(Result(objective=objective, value=value, met=met, doubtful=doubtful))
     return tuple(results)
+
+
+def _missed_by_the_target(objective: Objective, cell: Cell) -> bool:
+    """Return whether it would have been missed by a generator that was never late as well.
+
+    Service time starts when a call was sent; that its answer was noticed late is allowed for by taking off
+    as much as calls were sent late.
+    """
+    metric = objective.metric
+    if metric in ("errors", "throttled"):
+        return True
+    if metric == "achieved-rate":
+        return False
+    if metric == "missed-budget":
+        assert objective.budget is not None  # noqa: S101 - `parse` always sets it
+        late = (cell.lag.percentile(99) or 0.0) / 1000
+        value = missed_budget(cell, objective.budget, excused=late)
+    else:
+        at = _percentile_of(metric)
+        value = (cell.service.percentile(at) or 0.0) - (cell.lag.percentile(at) or 0.0)
+    return value is not None and not _COMPARE[objective.op](value, objective.limit)
 
 
 def measure(objective: Objective, cell: Cell, pace: Pace, withheld: int = 0) -> float | None:
@@ -194,18 +215,24 @@ def measure(objective: Objective, cell: Cell, pace: Pace, withheld: int = 0) -> 
         assert objective.budget is not None  # noqa: S101 - `parse` always sets it
         return missed_budget(cell, objective.budget)
     hist = cell.service if metric.startswith("service-") else cell.response
+    return hist.percentile(_percentile_of(metric))
+
+
+def _percentile_of(metric: str) -> float:
     name = metric.removeprefix("service-")
-    return hist.percentile(100.0 if name == "max" else float(name.removeprefix("p")))
+    return 100.0 if name == "max" else float(name.removeprefix("p"))
 
 
-def missed_budget(cell: Cell, budget: float) -> float | None:
+def missed_budget(cell: Cell, budget: float, excused: float | None = None) -> float | None:
     """Return the share (in percent) of calls that a client with this patience would have gone on without.
 
-    Late answers and no answers; throttled and wrong answers are counted elsewhere.
+    Late answers and no answers; throttled and wrong answers are counted elsewhere. With `excused`, count
+    from when a call was sent, and allow so many seconds more.
     """
     timed = cell.response.count
     everyone = timed + cell.unanswered
     # Calls that timed out are the slowest of the timed ones, even where the timeout is shorter than the
     # budget.
-    late = max(cell.response.over(budget), cell.failures["timeout"])
+    slow = cell.response.over(budget) if excused is None else cell.service.over(budget + excused)
+    late = max(slow, cell.failures["timeout"])
     return 100 * (late + cell.unanswered) / everyone if everyone else None

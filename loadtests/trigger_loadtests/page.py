@@ -8,12 +8,13 @@ from html import escape
 from typing import Any
 
 from trigger_loadtests.plots import Series, plot
+from trigger_loadtests.table import became
 
 Account = Mapping[str, Any]
 
 _STYLE = """
 :root{color-scheme:light}*{box-sizing:border-box}
-body{font:15px/1.5 system-ui,sans-serif;max-width:940px;margin:2rem auto;padding:0 1rem}
+body{font:15px/1.5 system-ui,sans-serif;max-width:1040px;margin:2rem auto;padding:0 1rem}
 body{color:#1c2430;background:#fff}
 h1{font-size:1.35rem;margin:0 0 .25rem}h2{font-size:1.05rem;margin:2rem 0 .5rem}
 .verdict{padding:.8rem 1rem;border-left:6px solid;margin:1rem 0}
@@ -25,7 +26,8 @@ th:first-child,td:first-child,td.text{text-align:left}td.text{white-space:normal
 th{font-weight:600;color:#4a5563}figure{margin:1.2rem 0}figcaption{font-weight:600}
 .legend{margin:.1rem 0;font-size:.85rem;color:#4a5563}.legend span{margin-right:1rem}
 .legend i{display:inline-block;width:.8em;height:.8em;margin-right:.35em;border-radius:2px}
-svg{width:100%;height:auto}svg text{font:11px system-ui,sans-serif;fill:#4a5563}.grid{stroke:#e3e7ec}
+svg{width:100%;min-width:34rem;height:auto;display:block}
+svg text{font:12px system-ui,sans-serif;fill:#4a5563}.grid{stroke:#e3e7ec}
 .quiet{color:#4a5563;font-size:.88rem}
 """
 
@@ -60,7 +62,7 @@ def _circumstances(account: Account) -> str:
         f"{run['model']} model",
         f"{run['elapsed']:.1f} s",
         f"seed {run['seed']}",
-        f"{run['workers']} process(es)",
+        "1 process" if run["workers"] == 1 else f"{run['workers']} processes",
         f"identities and entities: {run['population']}",
         f"kit {account['version']}",
     )
@@ -145,7 +147,7 @@ def _capacity(account: Account) -> str:
             *(_ms(step[f"{at}_ms"]) for at in ("p50", "p95", "p99")),
             str(step["errors"]),
             str(step["throttled"]),
-            "met" if step["met"] else "broke",
+            became(step),
         ]
         for step in found["steps"]
     ]
@@ -161,13 +163,15 @@ def _capacity(account: Account) -> str:
 def _plots(account: Account) -> list[str]:
     line = account["timeline"]
     at = [part["at"] for part in line]
+    # A slice that the run's end cut short would look like a drop of the rate.
+    whole = [part for part in line if part["at"] + part["seconds"] <= account["run"]["elapsed"]] or line
 
-    def over_time(field: str) -> list[tuple[float, float | None]]:
-        return [(part["at"], part[field]) for part in line]
+    def over_time(field: str, slices: list[Any] = line) -> list[tuple[float, float | None]]:
+        return [(part["at"], part[field]) for part in slices]
 
-    rates = [Series("sent", over_time("sent")), Series("answered", over_time("answered"))]
+    rates = [Series(name, over_time(name, whole)) for name in ("sent", "answered")]
     if account["run"]["model"] == "open":
-        rates.insert(0, Series("wanted", over_time("wanted"), dashed=True))
+        rates.insert(0, Series("wanted", over_time("wanted", whole), dashed=True))
     total: Counter[str] = Counter()
     for part in line:
         total.update(part["failures"])

@@ -45,8 +45,8 @@ def plot(title: str, series: Sequence[Series], *, x_label: str, y_label: str) ->
     )
     return (
         f"<figure><figcaption>{escape(title)}</figcaption>{_legend(series)}"
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title, quote=True)}">'
-        f"{''.join(parts)}</svg></figure>"
+        f'<div class="scroll"><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'aria-label="{escape(title, quote=True)}">{"".join(parts)}</svg></div></figure>'
     )
 
 
@@ -102,7 +102,7 @@ def _frame(x_low: float, x_high: float, y_high: float, x_label: str, y_label: st
 
 
 def _short(value: float) -> str:
-    return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:.1f}"
+    return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:.3g}"
 
 
 def _round_up(value: float) -> float:

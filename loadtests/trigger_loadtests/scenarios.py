@@ -1,4 +1,4 @@
-"""What agents send: for each scenario, sessions of asks in the order in which one agent sends them.
+"""What agents send: for each scenario, a session of asks in the order in which one agent sends them.
 
 Bodies are built and encoded here, before the run, from a seed; nothing is built on the timed path.
 Contract: TriggerRequest (a firing signal, a scope axis, a mode). Knows nothing of HTTP or of time.
@@ -6,13 +6,12 @@ Contract: TriggerRequest (a firing signal, a scope axis, a mode). Knows nothing 
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from trigger_loadtests.population import Draw, Known, Population
+from trigger_loadtests.population import Draw, Known
 
 Expectation = Literal["answer", "invalid", "unauthorised"]
 
@@ -219,44 +218,3 @@ WRITERS: dict[str, Writer] = {
     "miss": miss,
     "careless": careless,
 }
-
-#: Shares of the scenarios, as weights. Misses are what hooks mostly meet.
-USUAL_MIX: dict[str, int] = {
-    "coding": 6,
-    "first-touch": 2,
-    "support": 3,
-    "groups": 2,
-    "entities": 2,
-    "miss": 6,
-    "careless": 1,
-}
-
-
-def sessions(
-    scenario: str, population: Population, seed: int, compose: float, asks: int = 400
-) -> tuple[Session, ...]:
-    """Write sessions of one scenario until they hold at least so many asks."""
-    draw, written, count = Draw(population, f"{seed}-{scenario}"), list[Session](), 0
-    while count < asks:
-        session = WRITERS[scenario](draw, compose)
-        written.append(session)
-        count += len(session)
-    return tuple(written)
-
-
-def deal(
-    mix: Mapping[str, int], population: Population, seed: int, compose: float, asks: int = 4096
-) -> Session:
-    """Return a long row of asks for the open model: scenarios mixed by weight, each in its own order."""
-    rows = {
-        scenario: [ask for session in sessions(scenario, population, seed, compose) for ask in session]
-        for scenario, weight in mix.items()
-        if weight > 0
-    }
-    names, weights = list(rows), [mix[name] for name in rows]
-    draw, given = random.Random(f"{seed}-deal"), dict.fromkeys(rows, 0)
-    dealt: list[Ask] = []
-    for name in draw.choices(names, weights, k=asks):
-        dealt.append(rows[name][given[name] % len(rows[name])])
-        given[name] += 1
-    return tuple(dealt)

@@ -49,7 +49,7 @@ class Usual(NamedTuple):
 
 
 USUAL: dict[Profile, Usual] = {
-    "smoke": Usual(rate=5, users=3, seconds=10),
+    "smoke": Usual(rate=5, users=3, seconds=8),
     "steady": Usual(rate=20, users=20, seconds=60),
     "ramp": Usual(rate=50, users=50, seconds=120),
     "spike": Usual(rate=10, users=10, seconds=60),

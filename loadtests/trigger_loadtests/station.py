@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-import psutil
-
+from trigger_loadtests.effort import Effort
 from trigger_loadtests.judgement import Judge, Verdict
+from trigger_loadtests.mixture import sessions
 from trigger_loadtests.plan import Plan
 from trigger_loadtests.recorder import Call, Recorder
-from trigger_loadtests.scenarios import Ask, Session, sessions
+from trigger_loadtests.scenarios import Ask, Session
 
 PATH = "/v1/memories/trigger"
 
@@ -64,8 +64,7 @@ class Station:
             "invalid": _headers(key),
             "unauthorised": _headers(UNKNOWN_KEY),
         }
-        self._process = psutil.Process()
-        self._process.cpu_percent()
+        self._effort = Effort()
 
     def now(self) -> float:
         """Return the seconds since the run began here."""
@@ -76,7 +75,7 @@ class Station:
         gc.collect()
         gc.freeze()  # what is loaded by now stays: to search it again and again would only stop the clock
         self.opened = self.clock()
-        self._process.cpu_percent()
+        self._effort.since_last()
 
     def close(self, why: str = "") -> None:
         """Send nothing more; calls in flight are finished."""
@@ -138,6 +137,7 @@ class Station:
         self.recorder.counts["schema-checked"] += self.judge.schema_checked
         self.judge.schema_checked = 0
         said, self.mishaps = self.mishaps, []
+        cpu, waited = self._effort.since_last()
         if self.closing and not self.scheduled and not self.in_flight:
             self.finished = True  # agents of the closed model have nobody else to say so
         return {
@@ -146,8 +146,9 @@ class Station:
             "stages_done": self.stages_done,
             "why_closed": self.why_closed,
             "mishaps": said,
-            "process": self._process.pid,
-            "cpu": self._process.cpu_percent(),
+            "process": self._effort.process,
+            "cpu": cpu,
+            "waited": waited,
         }
 
 

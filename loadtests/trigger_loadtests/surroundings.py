@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trigger_loadtests import safety
+from trigger_loadtests.mixture import USUAL_MIX
 from trigger_loadtests.plan import Plan
 from trigger_loadtests.population import invented
-from trigger_loadtests.scenarios import USUAL_MIX
 from trigger_loadtests.station import Station
 
 _log = logging.getLogger(__name__)

@@ -102,18 +102,23 @@ def _failures(console: Console, failures: Mapping[str, int]) -> None:
         console.print(Text(f"  failed  {reason:<28} {count}"))
 
 
+def became(step: Mapping[str, Any]) -> str:
+    """Return what became of a step of a capacity search, and why."""
+    reasons = [*step["missed"], *([] if step["kept_up"] else ["backlog grew"]), *step["shortfalls"]]
+    return "met" if step["met"] else "broke: " + ", ".join(reasons)
+
+
 def _curve(capacity: Mapping[str, Any]) -> Table:
     table = Table(box=None, padding=(0, 1), header_style="")
     for name in ("rate", "answered", "p50", "p95", "p99", "errors", "throttled", ""):
         table.add_column(name, justify="left" if not name else "right")
     for step in capacity["steps"]:
-        reasons = [*step["missed"], *([] if step["kept_up"] else ["backlog grew"]), *step["shortfalls"]]
         table.add_row(
             f"{step['rate']:.1f}/s",
             f"{step['achieved']:.1f}/s",
             *(_ms(step[f"{at}_ms"]) for at in ("p50", "p95", "p99")),
             str(step["errors"]),
             str(step["throttled"]),
-            "met" if step["met"] else "broke: " + ", ".join(reasons),
+            became(step),
         )
     return table

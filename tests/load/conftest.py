@@ -17,6 +17,11 @@ from tests.load import toy
 ROOT = Path(__file__).resolve().parents[2]
 
 
+#: A machine on which a process waits for a CPU this much of the time cannot tell a slow generator from a busy
+#: machine. The kernel says so, not the generator that is being tested.
+STARVED_PERCENT = 2.0
+
+
 class Ended(NamedTuple):
     """A run of the command that has ended."""
 
@@ -24,6 +29,15 @@ class Ended(NamedTuple):
     out: str
     err: str
     account: dict[str, Any]
+
+    @property
+    def starved(self) -> bool:
+        """Whether it has no verdict because this machine had no CPU for it."""
+        return (
+            self.code == 3
+            and "its machine was too busy" in self.account["verdict"]["why"]
+            and max(self.account["generator"]["cpu_waited_percent"]) > STARVED_PERCENT
+        )
 
 
 def surroundings(key: str | None = toy.KEY) -> dict[str, str]:
@@ -67,9 +81,15 @@ def serve() -> Iterator[Callable[..., str]]:
 
 @pytest.fixture
 def load(tmp_path: Path) -> Callable[..., Ended]:
-    """Run the command to its end and read its account."""
+    """Run the command to its end and read its account; skip where this machine has no CPU for it."""
 
     def load(*arguments: str, key: str | None = toy.KEY) -> Ended:
+        ended = once(*arguments, key=key)
+        if ended.starved:
+            pytest.skip(ended.account["verdict"]["why"])
+        return ended
+
+    def once(*arguments: str, key: str | None) -> Ended:
         path = tmp_path / "account.json"
         path.unlink(missing_ok=True)
         process = start(*arguments, "--json", str(path), key=key)

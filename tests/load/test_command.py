@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from tests.load import toy
 from tests.load.conftest import ROOT, Ended, start, surroundings
+from trigger_loadtests.__main__ import run_command
 from trigger_loadtests.scenarios import WRITERS
 
 Serve = Callable[..., str]
@@ -78,6 +80,14 @@ def test_a_stall_shows_in_the_response_times_of_the_open_model(serve: Serve, loa
         (["http://127.0.0.1:1", "--json", "/no/such/folder/a.json"], toy.KEY, "cannot be written"),
         (["http://127.0.0.1:1", "-p", "soak", "--rate", "9000"], toy.KEY, "--max-requests"),
         (["http://127.0.0.1:1", "--api-key-env", "NOT_SET"], toy.KEY, "NOT_SET"),
+        (["http://127.0.0.1:1", "--rate", "nan"], toy.KEY, "is not a number"),
+        (
+            ["http://127.0.0.1:1", "--master", "--processes", "2"],
+            toy.KEY,
+            "leave out --worker and --processes",
+        ),
+        (["http://127.0.0.1:1", "--html", "same.html", "--json", "./same.html"], toy.KEY, "the same file"),
+        (["http://127.0.0.1:1", "--worker"], toy.KEY, "leave out the URL"),
         ([], toy.KEY, "base URL"),
     ],
 )
@@ -237,6 +247,21 @@ def test_a_master_conducts_workers_that_come_to_it(serve: Serve) -> None:
     assert "sent 90" in out
 
 
+def test_a_worker_whose_master_never_answers_says_so() -> None:
+    code = (
+        "from trigger_loadtests import engine; from trigger_loadtests.__main__ import main;"
+        "engine.locust.runners.CONNECT_TIMEOUT = engine.MEETING_SECONDS = 1;"
+        "main(['--worker', '--master-port', '1'])"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        env=surroundings(), cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+    assert ended.returncode == 2, ended.stderr
+    assert "no master answered at 127.0.0.1:1" in ended.stderr
+
+
 def test_ctrl_c_still_writes_everything_and_does_not_end_with_0(serve: Serve, tmp_path: Path) -> None:
     page = tmp_path / "run.html"
     process = start(serve(), "--rate", "30", "-d", "60", "--html", str(page))
@@ -284,6 +309,34 @@ def test_plain_locust_is_held_to_the_same_bounds(serve: Serve) -> None:
     assert stranger.returncode == 2
     assert "--i-own-this-target" in stranger.stderr
     assert "TRIGGER_LOAD_DURATION" in bounded.stderr
+
+
+def test_help_fits_a_screen_and_all_of_it_can_be_asked_for() -> None:
+    short, everything = (
+        CliRunner().invoke(run_command, [option]).output for option in ("--help", "--help-all")
+    )
+
+    assert short.count("\n") <= 40
+    for option in run_command.params:
+        assert option.opts[-1] in everything or option.name == "target"
+    assert "--master-port" not in short
+
+
+def test_importing_the_package_loads_no_locust_before_an_agent_is_asked_for() -> None:
+    code = (
+        "import sys, trigger_loadtests as kit; kit.parse('p95<1s'); print('locust' in sys.modules);"
+        "print([name for name in kit.__all__ if getattr(kit, name) is None], 'locust' in sys.modules)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        env=surroundings(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+
+    assert ended.stdout.split("\n")[:2] == ["False", "[] True"]
 
 
 def test_asking_for_help_loads_no_locust() -> None:

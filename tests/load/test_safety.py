@@ -125,7 +125,8 @@ def test_a_probe_file_that_holds_no_known_row_is_refused_by_name(tmp_path: Path,
 def test_probes_are_what_agents_know(tmp_path: Path) -> None:
     path = tmp_path / "probes.yaml"
     path.write_text(
-        'probes: [{user_id: u, trigger_entities: [x, y]}, {user_id: "\\uD800", trigger_entities: [z]}]'
+        "probes: [{id: a, type: lesson, user_id: u, trigger_entities: [x, y]},"
+        '{id: b, type: procedure, user_id: "\\uD800", trigger_entities: [z]}]'
     )
 
     population = population_from([], str(path), Key("k", "$K"), 0)

@@ -7,8 +7,9 @@ import orjson
 import pytest
 
 from trigger_contracts.validation import request_violations
+from trigger_loadtests.mixture import USUAL_MIX, deal, sessions
 from trigger_loadtests.population import Draw, Known, Population, invented, known
-from trigger_loadtests.scenarios import OUTPUT_TAIL, USUAL_MIX, WRITERS, Ask, deal, sessions
+from trigger_loadtests.scenarios import OUTPUT_TAIL, WRITERS, Ask
 
 PEOPLE = invented(1)
 
