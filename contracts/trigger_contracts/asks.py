@@ -229,14 +229,8 @@ def no_json() -> list[tuple[str, bytes]]:
 
 
 def rough_bodies() -> list[tuple[str, bytes]]:
-    """Bodies that break parsers, databases and loops: deep, huge, odd numbers, odd Unicode, broken bytes."""
-    deep = 5000
+    """Bodies whose texts and numbers break parsers, databases and loops, in every field."""
     base = '"entities":["x"],"mode":"retrieve"'
-
-    def nested(opening: str, closing: str, times: int) -> bytes:
-        # Without `entities`, which would spare the server a look at what is within.
-        inner = opening * times + "1" + closing * times
-        return f'{{"user_id":"u","mode":"retrieve","action":{{"args":{{"a":{inner}}}}}}}'.encode()
 
     texts = {
         "a lone surrogate": '"\\ud800"',
@@ -301,10 +295,22 @@ def rough_bodies() -> list[tuple[str, bytes]]:
         found.append((f"{name} as user_id", f'{{{base},"user_id":{number}}}'.encode()))
         found.append((f"{name} as task", f'{{{base},"user_id":"u","task":{number}}}'.encode()))
         found.append((f"{name} as an unknown field", f'{{{base},"user_id":"u","limit":{number}}}'.encode()))
-    found += [
+    return found
+
+
+def rough_shapes() -> list[tuple[str, bytes]]:
+    """Bodies of rough shape: deep, huge, doubled, of odd encodings and broken bytes."""
+    base = '"entities":["x"],"mode":"retrieve"'
+
+    def nested(opening: str, closing: str, times: int) -> bytes:
+        # Without `entities`, which would spare the server a look at what is within.
+        inner = opening * times + "1" + closing * times
+        return f'{{"user_id":"u","mode":"retrieve","action":{{"args":{{"a":{inner}}}}}}}'.encode()
+
+    return [
         *((f"args {times} arrays deep", nested("[", "]", times)) for times in (33, 65, 129, 257, 600, 900)),
         ("args 900 objects deep", nested('{"a":', "}", 900)),
-        ("args 5000 arrays deep", nested("[", "]", deep)),
+        ("args 5000 arrays deep", nested("[", "]", 5000)),
         ("100000 open brackets", b"[" * 100_000),
         ("100000 nested arrays", b"[" * 100_000 + b"]" * 100_000),
         ("100000 open braces", b'{"a":' * 100_000),
@@ -371,4 +377,3 @@ def rough_bodies() -> list[tuple[str, bytes]]:
         ("only binary", bytes(range(256))),
         ("gzip", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"),
     ]
-    return found

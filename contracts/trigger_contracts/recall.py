@@ -13,7 +13,7 @@ from trigger_contracts.sets import Sets
 _INCLUDE = "components.schemas.TriggerRequest.include"
 
 
-def _broad(api: Api) -> list[JsonObject]:
+def broad(api: Api) -> list[JsonObject]:
     """Requests that bring many rows: all known entities within each value of each axis."""
     words = Vocabulary(api.need_rows(), "")
     return [{"entities": words.entities[:40], axis: value} for axis, value in words.pairs()]
@@ -22,7 +22,7 @@ def _broad(api: Api) -> list[JsonObject]:
 @promise("TYPE-1", needs=("rows",), pointer="components.schemas.Memory.type")
 def only_directives(api: Api) -> None:
     """Rows are only `lesson` or `procedure`."""
-    for ask in _broad(api):
+    for ask in broad(api):
         api.answer({**ask, "mode": "retrieve"})
     seen = api.run.watch.seen.get(api.name, 0)
     if not seen:
@@ -74,7 +74,7 @@ def include_selects(api: Api) -> None:
             api.saw()
 
     probes = api.need_rows()
-    asks = _broad(api) + [
+    asks = broad(api) + [
         {"entities": list(one.trigger_entities), **one.scope} for one in api.sample(probes, 0.3)
     ]
     api.each(api.sample(asks, least=8), check)
@@ -87,7 +87,7 @@ def the_same_again(api: Api) -> None:
     """The same `retrieve` request gives the same rows in the same order, from either credential, on any
     connection.
     """
-    asks: list[JsonObject] = [{**ask, "mode": "retrieve"} for ask in _broad(api)]
+    asks: list[JsonObject] = [{**ask, "mode": "retrieve"} for ask in broad(api)]
     asks += [
         {"entities": list(one.trigger_entities), **one.scope, "mode": "retrieve"}
         for one in api.sample(api.probes, 0.3)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from trigger_contracts.exchange import JsonObject
 from trigger_contracts.promises import Broken, NotExercised, promise
+from trigger_contracts.recall import broad
 from trigger_contracts.run import Api
 
 
@@ -48,9 +49,14 @@ def ids_and_timestamps(api: Api) -> None:
     are RFC 3339; `details` is an object.
     """
     _ask_all(api)
-    for one in api.sample(api.probes, least=8):
-        ask: JsonObject = {"entities": list(one.trigger_entities), **one.scope, "mode": "retrieve"}
-        first, second = api.answer(ask), api.answer(ask, fresh=True)
+    asks: list[JsonObject] = [
+        {"entities": list(one.trigger_entities), **one.scope} for one in api.sample(api.probes, least=8)
+    ]
+    if api.probes:
+        asks += api.sample(broad(api), least=6)
+    for ask in asks:
+        first = api.answer(ask | {"mode": "retrieve"})
+        second = api.answer(ask | {"mode": "retrieve"}, fresh=True)
         before = {(row.text, row.type): row.id for row in first.rows}
         for row in second.rows:
             known = before.get((row.text, row.type))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from trigger_contracts.asks import no_json, rough_bodies
+from trigger_contracts.asks import no_json, rough_bodies, rough_shapes
 from trigger_contracts.exchange import Exchange, JsonObject, Kind
 from trigger_contracts.json_values import is_object
 from trigger_contracts.promises import Broken, Unjudged, promise
@@ -53,7 +53,7 @@ def nothing_breaks_it(api: Api) -> None:
     from trigger_contracts.generation import bodies
 
     api.run.memory["broken before"] = set(api.run.watch.findings)
-    tries = [*no_json(), *api.sample(rough_bodies(), least=80)]
+    tries = [*no_json(), *rough_shapes(), *api.sample(rough_bodies(), least=60)]
     tries += [
         (f"a body {one.origin}", encode(one.value | ({"mode": "retrieve"} if one.positive else {})))
         for one in bodies(api.run.options.seed, api.profile.generated)
