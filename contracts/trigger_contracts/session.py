@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import os
-import ssl
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trigger_contracts import engine, probes
-from trigger_contracts.endpoint import ENDPOINT
-from trigger_contracts.options import PROFILES, Options, WrongUse, checked_base_url
-from trigger_contracts.promises import Promise, catalogue, running_order, select, unknown_names
-from trigger_contracts.report import KINDS, write
-from trigger_contracts.run import Run, is_edge
+from trigger_contracts import engine
+from trigger_contracts.asked import asked_for
+from trigger_contracts.first_answer import no_service
+from trigger_contracts.options import Options
+from trigger_contracts.promises import Promise, catalogue, running_order, select
+from trigger_contracts.report import write
+from trigger_contracts.run import Run
 from trigger_contracts.verdict import Outcome, Verdict, outcome_from, outcome_to, worst_of
-from trigger_contracts.wire import tls_context
 
 if TYPE_CHECKING:
     import pytest
@@ -58,52 +57,12 @@ class Session:
 
     @classmethod
     def of(cls, config: pytest.Config) -> Session:
-        """Read the options of a pytest run."""
-        get = _options_of(config)
-        base_url, hint = checked_base_url(get("--trigger-base-url"))
-        only, skip, require = get("--trigger-only"), get("--trigger-skip"), get("--trigger-require")
-        for names, beside in ((only, ()), (skip, ()), (require, ("all",))):
-            unknown = unknown_names(names, beside=beside)
-            if unknown:
-                raise WrongUse(
-                    f"no promise or chapter is called {', '.join(unknown)}; --list prints them all"
-                )
-        repairs = _contract(get("--trigger-contract"))
-        key_name = get("--trigger-api-key-env")
-        key = _key(key_name)
-        options = Options(
-            base_url=base_url,
-            api_key=key,
-            other_api_key=_key(get("--trigger-other-api-key-env")),
-            limited_api_key=_key(get("--trigger-limited-api-key-env")),
-            key_name=key_name,
-            other_key_name=get("--trigger-other-api-key-env") or "TRIGGER_OTHER_API_KEY",
-            limited_key_name=get("--trigger-limited-api-key-env") or "TRIGGER_LIMITED_API_KEY",
-            probes=_probes(get("--trigger-probes"), get("--trigger-probes-from-fixtures"), key),
-            profile=PROFILES[get("--trigger-profile")],
-            seed=_seed(config),
-            rate=get("--trigger-rate"),
-            max_requests=get("--trigger-max-requests"),
-            max_compose=get("--trigger-max-compose"),
-            max_wait=get("--trigger-max-wait"),
-            timeout=get("--trigger-timeout"),
-            exhaust_rate_limit=get("--trigger-exhaust-rate-limit"),
-            accept_envelope_error=get("--trigger-accept-envelope") == "error",
-            ca_bundle=_file(get("--trigger-ca-bundle"), "--ca-bundle"),
-            client_cert=_file(get("--trigger-client-cert"), "--client-cert"),
-            insecure=get("--trigger-insecure"),
-            only=tuple(only),
-            skip=tuple(skip),
-            require=tuple(require),
-            strict=get("--trigger-strict"),
+        """The session of a pytest run, or `WrongUse`."""
+        asked = asked_for(config)
+        session = cls(
+            asked.options, asked.reports, asked.hint, as_command=asked.as_command, quiet=asked.is_worker
         )
-        _check_tls(options)
-        if options.other_api_key and options.other_api_key == options.api_key:
-            raise WrongUse("the other organisation's key is the same as the key")
-        reports = [_report(text) for text in get("--trigger-report")]
-        worker = hasattr(config, "workerinput")
-        session = cls(options, reports, hint, as_command=get("--trigger-as-command"), quiet=worker)
-        for told in repairs:
+        for told in asked.repairs:
             session.run.remark(told)
         return session
 
@@ -111,26 +70,9 @@ class Session:
         """Send the first request; what is wrong when there is nothing to talk to, else None."""
         self.progress.begin(self.options, self.hint)
         first = engine.settle_style(self.run)
-        if first is None:
-            return None
-        url = self.options.base_url
-        if first.reply is None:
-            return f"nothing to talk to at {url}: {first.failure}{_advice(url, first.failure or '')}"
-        status = first.reply.status
-        where = self.run.target.redact(first.reply.header("Location") or "")
-        if 300 <= status < 400:
-            return (
-                f"{url} answers with a redirect ({status}) to {where or 'nowhere'}; "
-                "redirects are never followed: give the final URL"
-            )
-        if is_edge(first):
-            return (
-                f"{url} answers {status} in HTML: a gateway or firewall "
-                "in front of the service, not the service itself"
-            )
-        if status == 404:
-            return f"{self.options.url} is not found (404); give the base URL, without the endpoint's path"
-        return None
+        if first is not None and first.reply is None and "in time" not in (first.failure or ""):
+            first = engine.settle_style(self.run)  # one hiccup does not mean that nothing is there
+        return None if first is None else no_service(self.run, first)
 
     def write_down(self, trouble: str) -> None:
         """Write the reports of a run that did not start."""
@@ -230,106 +172,8 @@ class Session:
         )
 
 
-def _advice(url: str, failure: str) -> str:
-    """What would probably help."""
-    if failure == "connection refused" and ("127.0.0.1" in url or "localhost" in url):
-        return "; is it running? the kit's own mock starts with: trigger-mock"
-    if url.startswith("https:") and failure.startswith("TLS failed"):
-        return "; does it speak plain http?"
-    if url.startswith("http:") and failure in ("what came back is no HTTP", "the connection was reset"):
-        return "; does it speak https?"
-    return ""
-
-
 def _mistake(error: Exception) -> str:
     """Where the suite itself failed, for whoever mends it."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     said = f"{type(error).__name__}: {error}"[:300]
     return f"the suite itself failed ({said}, in {Path(last.filename).name} line {last.lineno})"
-
-
-def _options_of(config: pytest.Config) -> Callable[[str], Any]:
-    def get(name: str) -> Any:
-        return config.getoption(name)
-
-    return get
-
-
-def _key(name: str | None) -> str:
-    if not name:
-        return ""
-    value = os.environ.get(name, "").strip()
-    if not value:
-        raise WrongUse(f"the environment variable {name} is not set; it should hold an API key")
-    if not value.isascii() or any(ord(one) < 33 or ord(one) == 127 for one in value):
-        raise WrongUse(f"the key in {name} holds characters that no header can carry")
-    return value
-
-
-def _contract(file: str | None) -> list[str]:
-    """Judge by this document; what had to be mended in it."""
-    if not file:
-        return []
-    from trigger_contracts.document import UnreadableDocument, judge_by
-    from trigger_contracts.validation import compile_all
-
-    try:
-        repairs = judge_by(file)
-        compile_all()
-    except UnreadableDocument as error:
-        raise WrongUse(str(error)) from None
-    except (LookupError, ValueError, TypeError) as error:
-        said = " ".join(str(error).split())[:300]
-        raise WrongUse(f"{file}: describes no POST {ENDPOINT} that can be judged by ({said})") from None
-    return [
-        f"{file}: {one.defect} repaired before judging, at {', '.join(one.pointers[:3])}"
-        + (f" and {len(one.pointers) - 3} more places" if len(one.pointers) > 3 else "")
-        for one in repairs
-    ]
-
-
-def _probes(file: str | None, fixtures: str | None, key: str) -> tuple[probes.Probe, ...]:
-    try:
-        if file:
-            return probes.load(Path(file))
-        if fixtures:
-            return probes.from_fixtures(None if fixtures == "default" else Path(fixtures), key)
-    except probes.ProbeMistake as error:
-        raise WrongUse(str(error)) from None
-    return ()
-
-
-def _seed(config: pytest.Config) -> int:
-    seed = config.getoption("--trigger-seed")
-    if seed is not None:
-        return int(seed)
-    worker: dict[str, Any] = getattr(config, "workerinput", {})
-    return int(worker.get("trigger_seed", int.from_bytes(os.urandom(3), "big") % 1_000_000))
-
-
-def _file(path: str | None, option: str) -> str | None:
-    if path and not Path(path).is_file():
-        raise WrongUse(f"{option}: no such file: {path}")
-    return path
-
-
-def _check_tls(options: Options) -> None:
-    """See that the files for TLS hold what they should, before they are needed."""
-    alone = replace(options, ca_bundle=None, client_cert=None)
-    for option, given, only in (
-        ("--ca-bundle", options.ca_bundle, replace(alone, ca_bundle=options.ca_bundle)),
-        ("--client-cert", options.client_cert, replace(alone, client_cert=options.client_cert)),
-    ):
-        try:
-            if given is not None:
-                tls_context(only)
-        except OSError as error:
-            said = error.reason if isinstance(error, ssl.SSLError) else error.strerror
-            raise WrongUse(f"{option}: {given} cannot be used ({said or error})") from None
-
-
-def _report(text: str) -> tuple[str, Path]:
-    kind, _, file = text.partition("=")
-    if kind not in KINDS or not file:
-        raise WrongUse(f"--report {text!r}: expected KIND=FILE, with KIND one of {', '.join(KINDS)}")
-    return kind, Path(file)

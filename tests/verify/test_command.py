@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import socket
-import subprocess
-import sys
 import urllib.parse
 import xml.etree.ElementTree as ET
 from importlib.resources import files
@@ -16,27 +13,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from tests.servers.serving import Served, serving
+from tests.servers.serving import serving
+from tests.verify.commanding import run
 
 _SOME = ("--profile", "quick", "--seed", "7")
-
-
-def run(
-    *arguments: str, served: Served | None = None, **environment: str
-) -> subprocess.CompletedProcess[str]:
-    keys = (
-        {"KEY_ONE": served.key, "KEY_TWO": served.other_key}
-        if served
-        else {"KEY_ONE": "unknown-key-for-nobody"}
-    )
-    return subprocess.run(
-        [sys.executable, "-m", "trigger_contracts", *arguments, "--api-key-env", "KEY_ONE"],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **keys, **environment},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
 
 
 def test_promises_are_listed_with_their_sentences() -> None:
@@ -128,38 +108,3 @@ def test_four_reports_of_a_failing_run_are_whole_and_hold_no_key(tmp_path: Path)
             key.swapcase(),
         ):
             assert spelling not in everything
-
-
-def test_plain_pytest_judges_a_target_too() -> None:
-    with serving() as served:
-        options = [
-            f"--trigger-base-url={served.url}",
-            "--trigger-api-key-env=KEY_ONE",
-            "--trigger-profile=quick",
-        ]
-        ended = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "pytest",
-                "--pyargs",
-                "trigger_contracts",
-                "-p",
-                "trigger_contracts.plugin",
-                "-p",
-                "no:cacheprovider",
-                "-k",
-                "AUTH",
-                "-q",
-                *options,
-            ],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "KEY_ONE": served.key}
-            | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "5 passed" in ended.stdout

@@ -183,6 +183,32 @@ def test_files_for_tls_that_hold_no_certificate_are_wrong_use(option: str, tmp_p
         assert "Traceback" not in ended.stdout + ended.stderr
 
 
+def test_options_may_come_from_the_environment(tmp_path: Path) -> None:
+    report = tmp_path / "r.json"
+    with serving() as served:
+        ended = run(
+            served.url,
+            served=served,
+            TRIGGER_VERIFY_ONLY="AUTH-1 AUTH-2",
+            TRIGGER_VERIFY_SEED="11",
+            TRIGGER_VERIFY_REPORT=f"json={report}",
+        )
+
+    assert ended.returncode == 0, ended.stderr
+    document = json.loads(report.read_text())
+    assert document["seed"] == 11
+    assert list(states(document)) == ["AUTH-1", "AUTH-2"]
+
+
+def test_strict_makes_warnings_count(tmp_path: Path) -> None:
+    with serving("include-repeats") as served:
+        lax = _judged(tmp_path, served, "--only=VAL-10", "--only=AUTH-1")
+        strict = _judged(tmp_path, served, "--only=VAL-10", "--only=AUTH-1", "--strict")
+
+    assert states(lax) == states(strict) == {"AUTH-1": "held", "VAL-10": "warned"}
+    assert (lax["exit_code"], strict["exit_code"]) == (0, 1)
+
+
 def test_a_report_names_the_seed_that_repeats_the_run(tmp_path: Path) -> None:
     with serving() as served:
         ended = run(served.url, "--only=AUTH-1", *reports(tmp_path), served=served)
