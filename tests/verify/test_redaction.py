@@ -66,7 +66,7 @@ _WRITTEN: dict[str, Callable[[str], str]] = {
     before=st.sampled_from(["", "key=", '{"seen": "', "a\nb "]),
     after=st.sampled_from(["", '"}', "\n"]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_no_spelling_of_a_key_survives(how: str, key: str, before: str, after: str) -> None:
     written = _WRITTEN[how](key)
 
