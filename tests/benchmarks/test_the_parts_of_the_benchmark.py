@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from benchmarks.mock import recall, request_path, stores
 from benchmarks.mock.__main__ import line
 from benchmarks.mock.floor import PATH, bare
 from benchmarks.mock.measure import Measure, Paired, interleaved
 from benchmarks.mock.processes import ask, floor_command, free_port, running
-
 from trigger_fixtures import DIRECTIVES
 from trigger_mock import create_app
 from trigger_mock.recall import Memories, Scope

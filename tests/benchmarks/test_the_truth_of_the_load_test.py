@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from benchmarks.load import judged, wrk_percentile
 
 QUIET = {

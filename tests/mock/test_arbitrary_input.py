@@ -9,8 +9,8 @@ import pytest
 from flask.testing import FlaskClient
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.mock.raw import PATH
 
+from tests.mock.raw import PATH
 from trigger_contracts.validation import response_violations
 from trigger_fixtures import default
 from trigger_mock import Settings, create_app

@@ -13,8 +13,8 @@ from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
-from tests.mock.conftest import KEY, PATH
 
+from tests.mock.conftest import KEY, PATH
 from trigger_contracts.validation import request_violations
 from trigger_mock.ask import MOST_ENTRIES, decode, require_signal_and_scope, validate
 from trigger_mock.numbers import Number

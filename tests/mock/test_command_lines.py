@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.mock.processes import FIXTURES, environment, run, running, write
 
+from tests.mock.processes import FIXTURES, environment, run, running, write
 from trigger_mock import command
 
 

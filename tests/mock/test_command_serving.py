@@ -12,10 +12,10 @@ from pathlib import Path
 from statistics import median
 
 import pytest
+
 from tests.mock.processes import KEY, Running, run_code, running, write
 from tests.mock.raw import PATH, Reply, connected, exchange, request
 from tests.mock.redis_server import redis_server
-
 from trigger_fixtures import load
 from trigger_mock import Settings, create_app
 

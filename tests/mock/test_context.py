@@ -7,8 +7,8 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.mock.stores import row
 
+from tests.mock.stores import row
 from trigger_fixtures import Row
 from trigger_mock.context import HEADING, compose
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from tests.mock.conftest import KEY, PATH
 
+from tests.mock.conftest import KEY, PATH
 from trigger_contracts.validation import response_violations
 from trigger_fixtures import DIRECTIVES, Corpus, default
 from trigger_mock import Settings, create_app

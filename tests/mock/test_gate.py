@@ -11,8 +11,8 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.mock.stores import row
 
+from tests.mock.stores import row
 from trigger_fixtures import Keywords
 from trigger_fixtures.model import Gate
 from trigger_mock.gate import judge, terms

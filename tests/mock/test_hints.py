@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
-from tests.mock.conftest import KEY, PATH
 
+from tests.mock.conftest import KEY, PATH
 from trigger_mock.hints import unread
 
 

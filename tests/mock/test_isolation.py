@@ -8,8 +8,8 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.mock.stores import ORGANISATIONS, asks, corpora, expected
 
+from tests.mock.stores import ORGANISATIONS, asks, corpora, expected
 from trigger_fixtures import Corpus
 from trigger_mock import Settings, create_app
 from trigger_mock.limits import Overrides

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from flask import Flask
+
 from tests.mock.raw import PATH
 from tests.mock.redis_server import RedisServer, redis_server
-
 from trigger_fixtures import ApiKey, Corpus, Organisation, Rate
 from trigger_mock import Settings, create_app
 from trigger_mock.limits import RedisCounters, counters

@@ -11,8 +11,8 @@ import pytest
 from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.mock.raw import PATH
 
+from tests.mock.raw import PATH
 from trigger_fixtures import ApiKey, Corpus, Organisation, Rate
 from trigger_mock import Settings, create_app
 from trigger_mock.credentials import Caller

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
+
 from tests.mock.processes import FIXTURES, write
 from tests.mock.raw import PATH, Connection, chunked, connected, exchange, request
-
 from trigger_fixtures import load
 from trigger_mock import create_app, wire
 from trigger_mock.server import serving

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
+
 from tests.mock.processes import FIXTURES, Running, running, write
 from tests.mock.raw import PATH, Reply, chunked, connected, exchange, request
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.responses import StreamingResponse
+
 from tests.servers.application import respond
 from tests.servers.behaviour import Behaviour, Rate, Visit
 from tests.servers.data import CREW, GUILD, HOME, KEYS, NEIGHBOUR, ROWS, TEAM, Row

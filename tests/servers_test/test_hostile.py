@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import requests
+
 from tests.servers.hostile import CONTROLS, hostile, nothing_listens
 
 KEY = "xk_secret-Value-31"

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import requests
+
 from tests.servers.behaviour import Rate
 from tests.servers.serving import Served, serving
 from tests.servers.variants import BENIGN, VARIANTS

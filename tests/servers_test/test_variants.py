@@ -6,6 +6,7 @@ import os
 from zlib import crc32
 
 import pytest
+
 from tests.servers.variants import BENIGN, REFERENCE, VARIANTS
 from tests.servers_test.oracle import CHECKS, keeps
 
