@@ -201,7 +201,7 @@ def test_options_may_come_from_the_environment(tmp_path: Path) -> None:
 
 
 def test_strict_makes_warnings_count(tmp_path: Path) -> None:
-    with serving("include-repeats") as served:
+    with serving("include-repeated") as served:
         lax = _judged(tmp_path, served, "--only=VAL-10", "--only=AUTH-1")
         strict = _judged(tmp_path, served, "--only=VAL-10", "--only=AUTH-1", "--strict")
 
