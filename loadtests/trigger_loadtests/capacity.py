@@ -2,8 +2,9 @@
 
 Steps up by a factor until a rate breaks them, then halves the gap (geometrically) until it is narrow. One
 noisy stage must not set the ceiling: before the search ends, the broken rate next to the best one is
-tried once more, and when it passes the second time the search goes on upwards from there. Plain values;
-whoever runs the stages tells how each went.
+tried once more, and when it passes the second time the search goes on upwards from there. At last the best
+rate is tried again: a target that no longer holds it (it may have died meanwhile) has no capacity to
+report. Plain values; whoever runs the stages tells how each went.
 """
 
 from __future__ import annotations
@@ -13,7 +14,16 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Outcome = Literal["met", "broken"]
-End = Literal["found", "nothing-met", "top-reached", "out-of-time", "generator-short", "interrupted"]
+End = Literal[
+    "found",
+    "nothing-met",
+    "not-held",
+    "top-reached",
+    "out-of-time",
+    "out-of-requests",
+    "generator-short",
+    "interrupted",
+]
 
 
 @dataclass(slots=True)
@@ -28,12 +38,15 @@ class Search:
     met: float = 0.0
     broken: float | None = None
     ended: End | None = None
+    confirming: bool = False
     _breaks: dict[float, int] = field(default_factory=dict[float, int])
 
     def next_rate(self) -> float | None:
         """Return the rate to try next."""
         if self.ended:
             return None
+        if self.confirming:
+            return self.met
         if self.broken is None:
             return min(self.first, self.top) if not self.met else min(self.met * self.factor, self.top)
         if not self.met:
@@ -44,16 +57,29 @@ class Search:
 
     def tell(self, rate: float, outcome: Outcome) -> None:
         """Take in how a rate went."""
-        if outcome == "met":
+        if self.confirming:
+            self._confirm(rate, outcome)
+        elif outcome == "met":
             self.met = max(self.met, rate)
             if self.broken is not None and rate >= self.broken:
                 self.broken = None
             if self.met >= self.top:
                 self.ended = "top-reached"
-            return
+        else:
+            self._narrow(rate)
+
+    def _narrow(self, rate: float) -> None:
         self._breaks[rate] = self._breaks.get(rate, 0) + 1
         self.broken = rate if self.broken is None else min(self.broken, rate)
         if not self.met and self.broken / self.factor < self.floor:
             self.ended = "nothing-met"
         elif self.met and self.broken / self.met <= self.narrow and self._breaks.get(self.broken, 0) >= 2:
+            self.confirming = True
+
+    def _confirm(self, rate: float, outcome: Outcome) -> None:
+        if outcome == "met":
             self.ended = "found"
+            return
+        self._breaks[rate] = self._breaks.get(rate, 0) + 1
+        if self._breaks[rate] >= 2:  # one stage may be noise here as well
+            self.ended = "not-held"

@@ -188,6 +188,9 @@ class Conductor:
             step = self._try(len(self.steps), rate)
             if step is None or any(member.lost for member in self.members.values()):
                 return
+            if any(member.why_closed for member in self.members.values()) and not self.interrupted:
+                search.ended = "out-of-requests"  # its last stage was cut short: no figure of the target's
+                return
             self.steps.append(step)
             if step.short and not step.met:
                 late += 1

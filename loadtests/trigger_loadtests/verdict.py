@@ -50,16 +50,18 @@ def _capacity_verdict(run: Run) -> tuple[int, str]:
     search = run.search
     assert search is not None  # noqa: S101 - asked by the caller
     best = f"{search.met:.1f}/s"
+    if search.met and (search.ended == "not-held" or (run.steps and not run.steps[-1].achieved)):
+        return MISSED, f"the target held {best} before and does not any more: it may have died under the load"
     match search.ended:
         case "found":
             return MET, f"the highest rate that met the objectives is {best}"
         case "top-reached":
             return MET, f"the objectives were met up to {best}, the highest rate allowed (--max-rate)"
-        case "out-of-time" if search.met:
-            return (
-                MET,
-                f"time ran out (--duration); the highest rate that met the objectives so far is {best}",
+        case "out-of-time" | "out-of-requests" if search.met:
+            what = (
+                "time ran out (--duration)" if search.ended == "out-of-time" else "--max-requests was reached"
             )
+            return MET, f"{what}; the highest rate that met the objectives so far is {best}"
         case "generator-short":
             return SHORT, f"the generator could not go beyond {best}; the target's ceiling lies above"
         case _:

@@ -34,6 +34,22 @@ def test_one_noisy_stage_does_not_set_the_ceiling() -> None:
     assert search.met >= 500 / 1.06
 
 
+def test_a_target_that_dies_after_it_met_a_rate_has_no_capacity() -> None:
+    search = Search(first=10, top=2000)
+
+    explore(search, lambda rate, count: rate <= 40 and count < 5)
+
+    assert search.ended == "not-held"
+
+
+def test_one_noisy_stage_at_the_very_end_does_not_condemn_the_target() -> None:
+    search, noise = Search(first=10, top=2000), iter([False, True])
+
+    explore(search, lambda rate, _: next(noise) if search.confirming else rate <= 60)
+
+    assert search.ended == "found"
+
+
 def test_a_target_without_a_ceiling_is_tried_up_to_the_top_and_no_further() -> None:
     search = Search(first=10, top=300)
 

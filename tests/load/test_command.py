@@ -186,6 +186,24 @@ def test_capacity_finds_the_rate_that_a_target_can_serve(serve: Serve, load: Loa
     assert ended.account["capacity"]["rate"] == pytest.approx(truth, rel=tolerance)
 
 
+def test_a_search_that_runs_out_of_requests_reports_what_was_found_until_then(
+    serve: Serve, load: Load
+) -> None:
+    ended = load(serve(), "-p", "capacity", "--rate", "20", "-d", "25", "--max-requests", "70")
+
+    assert ended.code == 0, ended
+    assert ended.account["capacity"]["rate"] == 20
+    assert "--max-requests was reached" in ended.account["verdict"]["why"]
+    assert ended.account["run"]["elapsed"] < 20
+
+
+def test_a_search_whose_target_dies_reports_no_capacity(serve: Serve, load: Load) -> None:
+    ended = load(serve("--die-at", "2.5"), "-p", "capacity", "--rate", "20", "-d", "10")
+
+    assert ended.code == 1, ended
+    assert "it may have died" in ended.account["verdict"]["why"]
+
+
 def workers_of(process: subprocess.Popen[str]) -> list[int]:
     path = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     deadline = time.monotonic() + 30
