@@ -1,4 +1,4 @@
-"""An explanation tells the story of the answer: the same rows, and of all others why not and what to change."""
+"""An explanation tells the story of the answer: the same rows, and of all others why not, and what to do."""
 
 from __future__ import annotations
 
@@ -217,7 +217,8 @@ def test_a_field_that_is_not_read_is_explained_by_what_it_would_have_fired() -> 
          "action.stdout is not read; action.output would have fired loop.py (1 row)"),
         ({"action": {"response": {"file": "loop.py"}}},
          "action.response is not read; action.output would have fired loop.py (1 row)"),
-        ({"action": {"name": "loop.py"}}, "action.name is not read; action.tool would have fired loop.py (1 row)"),
+        ({"action": {"name": "loop.py"}},
+         "action.name is not read; action.tool would have fired loop.py (1 row)"),
         ({"symbols": ["loop.py", 7]}, "symbols is not read; entities would have fired loop.py (1 row)"),
         ({"user_id": "u-2", "symbols": ["loop.py"]},
          "symbols is not read; entities would have fired loop.py (1 row, none of them in this scope)"),
@@ -246,8 +247,10 @@ def test_each_likely_mistake_is_named_with_where_it_belongs(body: dict[str, Any]
         ({"user_id": None}, {"user_id": "u-1"}, ('the row carries no user_id; the request asks for "u-1"',),
          "no request recalls it: the row carries no scope", None),
         ({"type": "procedure"}, {"user_id": "u-1", "include": ["lesson"]},
-         ("type is procedure; include asks for lesson",), "would be recalled without include", {"include": None}),
-        ({"type": "fact"}, {"user_id": "u-1"}, ("type is fact; the endpoint recalls lessons and procedures only",),
+         ("type is procedure; include asks for lesson",),
+         "would be recalled without include", {"include": None}),
+        ({"type": "fact"}, {"user_id": "u-1"},
+         ("type is fact; the endpoint recalls lessons and procedures only",),
          "no request recalls it: the endpoint answers with lessons and procedures only", None),
     ],
 )  # fmt: skip
