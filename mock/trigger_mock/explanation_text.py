@@ -26,7 +26,7 @@ def text_of(explanation: Explanation) -> str:
 
 
 def _lines(told: Explanation, width: int) -> Iterator[str]:
-    yield from textwrap.wrap(told.summary, width) or [told.summary]
+    yield from _wrapped(told.summary, width, "", "  ")
     if told.mode is not None:
         scope = ", ".join(f"{axis} {_listed(value)}" for axis, value in told.scope.items()) or "no scope"
         yield f"asked as {spoken(told.organisation)}: {scope}; {' and '.join(told.include)}; mode {told.mode}"
@@ -37,13 +37,13 @@ def _lines(told: Explanation, width: int) -> Iterator[str]:
     others = [hint for hint in told.hints if hint.split(" ", 1)[0] not in spoken_of]
     yield from _section("Hints", others, 0, width)
     if told.mode is not None:
-        yield from _fired(told)
+        yield from _fired(told, width)
     yield from _rows(told, width)
     misses = [f"{miss.sentence} ({rows(miss.rows_count)}); {miss.change}" for miss in told.near_misses]
     yield from _section("Nearly fired", misses, told.near_misses_left_out, width)
 
 
-def _fired(told: Explanation) -> Iterator[str]:
+def _fired(told: Explanation, width: int) -> Iterator[str]:
     count = len(told.identifiers) + told.identifiers_left_out
     source = f" from {told.signal}" if told.signal else ""
     yield from ("", f"Fired{source}: {count} {'identifier' if count == 1 else 'identifiers'}")
@@ -54,11 +54,12 @@ def _fired(told: Explanation) -> Iterator[str]:
     for identifier in carried:
         elsewhere = f", {identifier.elsewhere} of other organisations" if identifier.elsewhere else ""
         where = ", ".join(map(spoken, identifier.places)) + (", …" if identifier.places_left_out else "")
-        yield f"  {spoken(identifier.text)}  from {where}: on {rows(identifier.rows_count)}{elsewhere}"
+        line = f"{spoken(identifier.text)}  from {where}: on {rows(identifier.rows_count)}{elsewhere}"
+        yield from _wrapped(line, width, "  ")
     if idle:
         named = ", ".join(spoken(identifier.text) for identifier in idle[:12])
         left = len(idle) - 12 + told.identifiers_left_out if len(idle) > 12 else told.identifiers_left_out
-        yield f"  on no row: {named}" + (f", and {left} more" if left > 0 else "")
+        yield from _wrapped(f"on no row: {named}" + (f", and {left} more" if left > 0 else ""), width, "  ")
 
 
 def _rows(told: Explanation, width: int) -> Iterator[str]:
@@ -87,7 +88,7 @@ def _fate(fate: Fate, organisation: str, width: int) -> Iterator[str]:
     if fate.change is not None:
         details.append(f"→ {fate.change}")
     for detail in details:
-        yield from textwrap.wrap(_plain(detail), width, initial_indent=" " * 5, subsequent_indent=" " * 7)
+        yield from _wrapped(detail, width, " " * 5)
 
 
 def _section(title: str, items: list[str] | tuple[str, ...], left_out: int, width: int) -> Iterator[str]:
@@ -95,9 +96,20 @@ def _section(title: str, items: list[str] | tuple[str, ...], left_out: int, widt
         return
     yield from ("", title)
     for item in items:
-        yield from textwrap.wrap(_plain(item), width, initial_indent="  - ", subsequent_indent="    ")
+        yield from _wrapped(item, width, "  - ", "    ")
     if left_out:
         yield f"  … and {left_out} more"
+
+
+def _wrapped(text: str, width: int, indent: str, further: str | None = None) -> list[str]:
+    """The lines of a text; of a word that is too long for one, no letter is hidden."""
+    return textwrap.wrap(
+        _plain(text),
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent + "  " if further is None else further,
+        break_on_hyphens=False,
+    )
 
 
 def _listed(value: str | list[str]) -> str:
