@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from trigger_mock import hints
-from trigger_mock.ask import ActionContext, Ask
+from trigger_mock.ask import Ask
 from trigger_mock.identifiers import identifiers
 from trigger_mock.json_values import is_array, is_object
 from trigger_mock.recall import Memories
@@ -21,6 +21,14 @@ from trigger_mock.seen import shown
 
 #: How many identifiers a sentence names.
 MOST_NAMED = 3
+
+
+class _Moved(NamedTuple):
+    """An action made of what was sent elsewhere; no validation stands between, for none would pass it on."""
+
+    tool: str | None = None
+    args: dict[str, Any] | None = None
+    output: str | None = None
 
 
 class Unread(NamedTuple):
@@ -73,11 +81,11 @@ def _fires(meant: str, value: Any) -> frozenset[str]:
     match meant:
         case "action.args":
             # What is no object would have to stand in one, under a name of the client's choice.
-            return identifiers(ActionContext(args=value if is_object(value) else {"input": value}))
+            return identifiers(_Moved(args=value if is_object(value) else {"input": value}))
         case "action.tool" if isinstance(value, str):
-            return identifiers(ActionContext(tool=value))
+            return identifiers(_Moved(tool=value))
         case "action.output":
-            return identifiers(ActionContext(output=value if isinstance(value, str) else _text(value)))
+            return identifiers(_Moved(output=value if isinstance(value, str) else _text(value)))
         case "entities":
             items: list[Any] = value if is_array(value) else [value]
             return frozenset(item for item in items if isinstance(item, str))

@@ -91,6 +91,18 @@ def test_the_log_names_no_value_that_would_have_recalled_nothing(
     assert caplog.messages == ["action.input is not part of the contract; did you mean action.args?"]
 
 
+@pytest.mark.parametrize(
+    "value",
+    [r'{"\ud800": "\ud800"}', r'"\ud800"', r'["\ud800"]', "1e400", "1" + "0" * 5000, "NaN", "null"],
+    ids=["surrogate key", "surrogate", "surrogate item", "huge", "long", "NaN", "null"],
+)
+@pytest.mark.parametrize("field", ["input", "name", "stdout"])
+def test_no_value_of_an_unread_field_breaks_a_call(client: FlaskClient, field: str, value: str) -> None:
+    body = f'{{"user_id": "u", "symbols": {value}, "action": {{"{field}": {value}}}}}'
+    answer = client.post(PATH, data=body, content_type="application/json", headers=KEY)
+    assert (answer.status_code, answer.get_json()["data"]) == (200, [])
+
+
 def test_what_was_meant_comes_with_the_value_that_was_sent() -> None:
     body = {"zzz": 1, "org_id": "o", "toolName": "Edit", "action": {"input": {"a": 1}, "tool": "x"}}
     assert list(meant(body)) == [
