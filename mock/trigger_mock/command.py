@@ -24,6 +24,7 @@ import click
 from trigger_contracts import ENDPOINT
 from trigger_fixtures import DEFAULT, DIRECTIVES, Corpus, FixtureErrors, Rate, default, load
 from trigger_fixtures.notations import rate
+from trigger_mock import explain_command
 from trigger_mock.limits import UNLIMITED, Overrides
 from trigger_mock.settings import MEBIBYTE, Settings
 
@@ -84,7 +85,23 @@ class _Latency(click.ParamType[float | str]):
         return seconds
 
 
-@click.command(context_settings={"auto_envvar_prefix": PREFIX, "help_option_names": ["-h", "--help"]})
+class _Served(click.Group):
+    """Serves when no subcommand is named; what is no subcommand is an argument too many."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if self.get_command(ctx, args[0]) is None:
+            raise click.UsageError(f"Got unexpected extra argument ({args[0]})", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=_Served,
+    invoke_without_command=True,
+    subcommand_metavar="[COMMAND]",
+    context_settings={"auto_envvar_prefix": PREFIX, "help_option_names": ["-h", "--help"]},
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port", default=8900, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 takes a free one."
@@ -147,13 +164,18 @@ class _Latency(click.ParamType[float | str]):
 @click.version_option(package_name="trigger-kit", allow_from_autoenv=False)
 def command(**options: Any) -> None:
     """Answer POST /v1/memories/trigger on this machine as the real service does, from fixtures."""
+    if click.get_current_context().invoked_subcommand is not None:
+        return
     _log_at(options["log_level"])
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
-    corpus = _corpus(options["fixtures"], exit_code=1 if options["check"] else 2)
+    corpus = corpus_of(options["fixtures"], exit_code=1 if options["check"] else 2)
     if options["check"]:
         _tell_of(corpus, options["fixtures"])
         return
     _serve(corpus, _settings(options), options)
+
+
+command.add_command(explain_command.explain)
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
@@ -198,7 +220,8 @@ def _load(paths: tuple[str, ...]) -> Corpus:
     return load(*(DEFAULT if path == SHIPPED else path for path in paths)) if paths else default()
 
 
-def _corpus(paths: tuple[str, ...], *, exit_code: int) -> Corpus:
+def corpus_of(paths: tuple[str, ...], *, exit_code: int = 2) -> Corpus:
+    """The fixtures at these paths, or the shipped ones; leaves with what is wrong with them."""
     for path in paths:
         if path != SHIPPED and not (path and (Path(path).is_file() or Path(path).is_dir())):
             _give_up(f"--fixtures {path!r}: no such file or folder")

@@ -23,6 +23,7 @@ from trigger_mock.identifiers import identifiers
 from trigger_mock.latency import Latency
 from trigger_mock.limits import Limiter
 from trigger_mock.recall import Memories
+from trigger_mock.unread import missed_by
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
@@ -70,13 +71,17 @@ class Endpoint:
         if refused:
             raise refused  # 429
         body = decode(raw, environ.get("CONTENT_TYPE"))  # 422
-        for hint in hints.unread(body):
+        ignored = hints.unread(body)
+        for hint in ignored:
             log.info(hint)
         ask = parse(body)  # 422
         fired = fired_by(ask)
         if not fired:
             log.info("nothing fires: action.tool, action.args and action.output hold no identifier")
         hits = self.memories[caller.organisation.name].recall(fired, ask.scope, ask.types)
+        if ignored and not hits:
+            for sentence in missed_by(body, self.memories[caller.organisation.name], ask):
+                log.info(sentence)
         seconds = self.latency(ask.mode, raw)
         if ask.mode == "retrieve":
             content = answer.retrieved(hits, seconds)

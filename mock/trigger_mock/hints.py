@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from trigger_mock.json_values import is_object
 from trigger_mock.seen import shown
@@ -47,29 +47,71 @@ def unread(body: object) -> list[str]:
     """Hints about the fields of a request that nothing reads, valid or not, in the order of the request."""
     if not is_object(body):
         return []
-    action: object = body.get("action")
     hints: list[str] = []
-    if not body.keys() <= _KNOWN:
-        hints += _speak(body.keys() - _KNOWN, body, "", FIELDS, _MEANT)
-    if is_object(action) and not action.keys() <= _KNOWN_IN_ACTION:
-        hints += _speak(action.keys() - _KNOWN_IN_ACTION, action, "action.", ACTION_FIELDS, _MEANT_IN_ACTION)
-    if isinstance(action, str):
+    for unknown in _unknown_fields(body):
+        hints += map(_hint, unknown[:MOST_HINTS])
+        if len(unknown) > MOST_HINTS:
+            hints.append(f"{len(unknown) - MOST_HINTS} more unknown fields")
+    if isinstance(body.get("action"), str):
         hints.append("action is a string; the contract wants an object with tool, args and output")
     return hints
 
 
-def _speak(
-    unknown: set[str], where: Mapping[str, Any], prefix: str, known: tuple[str, ...], meant: Mapping[str, str]
-) -> Iterator[str]:
-    spoken = [name for name in where if name in unknown]
-    for name in spoken[:MOST_HINTS]:
+def meant(body: object) -> Iterator[tuple[str, str, Any]]:
+    """The fields that nothing reads and that have a likely meaning: each as it is spoken of, the field that
+    was probably meant, and the value sent. Of each object the first few only.
+    """
+    if is_object(body):
+        for unknown in _unknown_fields(body):
+            for field in unknown[:MOST_HINTS]:
+                suggestion = field.meant
+                if suggestion is not None:
+                    yield field.spoken, suggestion, field.value
+
+
+class _Field(NamedTuple):
+    """A field that the contract does not name."""
+
+    prefix: str
+    name: str
+    value: Any
+
+    @property
+    def spoken(self) -> str:
         # Quoted when it is no plain word: a name comes from outside and must not forge a line of the log.
-        seen = prefix + (name if name.isidentifier() and len(name) < 60 else repr(shown(name)))
-        if not prefix and name in _OWN_WORDS:
-            yield _OWN_WORDS[name]
-            continue
-        close = difflib.get_close_matches(name[:60].lower(), known, n=1)
-        suggestion = meant.get(name) or (prefix + close[0] if close else None)
-        yield f"{seen} is not part of the contract" + (f"; did you mean {suggestion}?" if suggestion else "")
-    if len(spoken) > MOST_HINTS:
-        yield f"{len(spoken) - MOST_HINTS} more unknown fields"
+        plain = self.name.isidentifier() and len(self.name) < 60
+        return self.prefix + (self.name if plain else repr(shown(self.name)))
+
+    @property
+    def own_words(self) -> str | None:
+        return None if self.prefix else _OWN_WORDS.get(self.name)
+
+    @property
+    def meant(self) -> str | None:
+        if self.own_words is not None:
+            return None
+        known, told = (ACTION_FIELDS, _MEANT_IN_ACTION) if self.prefix else (FIELDS, _MEANT)
+        if self.name in told:
+            return told[self.name]
+        close = difflib.get_close_matches(self.name[:60].lower(), known, n=1)
+        return self.prefix + close[0] if close else None
+
+
+def _unknown_fields(body: Mapping[str, Any]) -> Iterator[list[_Field]]:
+    """Those at the top, then those of `action`."""
+    if not body.keys() <= _KNOWN:
+        yield [_Field("", name, value) for name, value in body.items() if name not in _KNOWN]
+    action: object = body.get("action")
+    if is_object(action) and not action.keys() <= _KNOWN_IN_ACTION:
+        yield [
+            _Field("action.", name, value) for name, value in action.items() if name not in _KNOWN_IN_ACTION
+        ]
+
+
+def _hint(field: _Field) -> str:
+    if field.own_words is not None:
+        return field.own_words
+    suggestion = field.meant
+    return f"{field.spoken} is not part of the contract" + (
+        f"; did you mean {suggestion}?" if suggestion else ""
+    )

@@ -9,7 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from tests.mock.conftest import KEY, PATH
-from trigger_mock.hints import unread
+from trigger_mock.hints import meant, unread
 
 
 @pytest.mark.parametrize(
@@ -68,3 +68,49 @@ def test_the_log_says_it_and_the_answer_does_not_change(
         answer = client.post(PATH, json=body, headers=KEY)
     assert (answer.status_code, answer.get_json()["data"]) == (200, [])
     assert "action.input is not part of the contract; did you mean action.args?" in caplog.messages
+    assert any(
+        message.startswith("action.input is not read; action.args would have fired tool_loop.py")
+        for message in caplog.messages
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"user_id": "nobody", "action": {"tool": "x", "input": {"file_path": "tool_loop.py"}}},
+        {"user_id": "user-123", "action": {"tool": "tool_loop.py", "input": {"file_path": "tool_loop.py"}}},
+        {"user_id": "user-123", "action": {"tool": "x", "input": {"token": "s3cret"}}},
+    ],
+    ids=["another's rows", "something was recalled", "nothing carries it"],
+)
+def test_the_log_names_no_value_that_would_have_recalled_nothing(
+    client: FlaskClient, caplog: pytest.LogCaptureFixture, body: dict[str, Any]
+) -> None:
+    with caplog.at_level(logging.INFO, "trigger_mock"):
+        client.post(PATH, json=body, headers=KEY)
+    assert caplog.messages == ["action.input is not part of the contract; did you mean action.args?"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [r'{"\ud800": "\ud800"}', r'"\ud800"', r'["\ud800"]', "1e400", "1" + "0" * 5000, "NaN", "null"],
+    ids=["surrogate key", "surrogate", "surrogate item", "huge", "long", "NaN", "null"],
+)
+@pytest.mark.parametrize("field", ["input", "name", "stdout"])
+def test_no_value_of_an_unread_field_breaks_a_call(client: FlaskClient, field: str, value: str) -> None:
+    body = f'{{"user_id": "u", "symbols": {value}, "action": {{"{field}": {value}}}}}'
+    answer = client.post(PATH, data=body, content_type="application/json", headers=KEY)
+    assert (answer.status_code, answer.get_json()["data"]) == (200, [])
+
+
+def test_what_was_meant_comes_with_the_value_that_was_sent() -> None:
+    body = {"zzz": 1, "org_id": "o", "toolName": "Edit", "action": {"input": {"a": 1}, "tool": "x"}}
+    assert list(meant(body)) == [
+        ("toolName", "action.tool", "Edit"),
+        ("action.input", "action.args", {"a": 1}),
+    ]
+
+
+@pytest.mark.parametrize("body", [None, [], "text", 7, {}, {"action": []}])
+def test_a_body_without_unknown_fields_means_nothing_else(body: object) -> None:
+    assert list(meant(body)) == []
