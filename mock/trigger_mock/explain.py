@@ -186,7 +186,11 @@ def _misses(places: Mapping[str, list[str]], directives: list[Row], ask: Ask) ->
 def _miss(kind: str, fired: str, trigger: str, carriers: list[Row], ask: Ask, place: str) -> Miss:
     patches = [patch for row in carriers[:MOST_TRIED] if (patch := admission(row, ask)) is not None]
     easiest = min(patches, key=len, default=None)
-    where = "entities" if ask.entities else f"{spoken(place)}, or in entities"
+    extracted: set[str] = set()
+    read(trigger, extracted)
+    # What extraction would not give, such as a trigger with blanks around it, fires from entities alone.
+    by_action = not ask.entities and trigger in extracted
+    where = f"{spoken(place)}, or in entities" if by_action else "entities"
     change = f"send {spoken(trigger)} in {where}"
     if easiest is None:
         change += "; and yet no request recalls it: the row carries no scope"

@@ -281,6 +281,29 @@ def test_an_identifier_is_told_with_every_place_it_came_from() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("trigger", "change"),
+    [
+        ("loop.py", "send loop.py in action.args.path, or in entities"),
+        (" Loop.py", "send ' Loop.py' in entities"),
+    ],
+)
+def test_a_near_miss_says_where_its_trigger_would_fire(trigger: str, change: str) -> None:
+    body = {"user_id": "u-1", "action": {"args": {"path": "LOOP.py"}}}
+    (miss,) = explain(body, "acme", [lesson(trigger_entities=(trigger,))]).near_misses
+    assert (miss.fired, miss.trigger, miss.in_scope, miss.change) == ("LOOP.py", trigger, 1, change)
+    assert miss.patch == {"entities": [trigger]}
+
+
+def test_a_trigger_of_another_scope_is_no_near_miss_of_one_that_is_a_trigger_itself() -> None:
+    rows = [lesson(), lesson(number=2, trigger_entities=("LOOP.py",))]
+    elsewhere = explain({"user_id": "u-2", "entities": ["loop.py"]}, "acme", rows)
+    here = explain({"user_id": "u-2", "entities": ["loop.py"]}, "acme", [*rows, lesson(
+        number=3, user_id="u-2", trigger_entities=("Loop.py",))])  # fmt: skip
+    assert elsewhere.near_misses == ()
+    assert [miss.trigger for miss in here.near_misses] == ["Loop.py"]
+
+
 def test_a_request_without_a_scope_is_refused_and_its_rows_are_still_found() -> None:
     explanation = explain({"action": {"args": {"path": "src/loop.py"}}}, "acme", [lesson()])
     (fate,) = explanation.rows
