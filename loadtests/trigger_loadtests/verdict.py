@@ -52,7 +52,10 @@ def _capacity_verdict(run: Run) -> tuple[int, str]:
     best = f"{search.met:.1f}/s"
     if search.met and (search.ended == "not-held" or (run.steps and not run.steps[-1].achieved)):
         before = f"{search.best or search.met:.1f}/s"
-        return MISSED, f"the target held {before} before and does not any more: it may have died under the load"
+        return (
+            MISSED,
+            f"the target held {before} before and does not any more: it may have died under the load",
+        )
     match search.ended:
         case "found":
             return MET, f"the highest rate that met the objectives is {best}"
