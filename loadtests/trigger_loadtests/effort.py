@@ -16,6 +16,9 @@ import psutil
 #: whole generator runs).
 SCHEDULE = Path("/proc/self/schedstat")
 
+#: Over a shorter time (in seconds) than this, shares of a CPU are what the clock's grain makes of them.
+SHORTEST = 0.2
+
 
 class Effort:
     """Tells, each time it is asked, about the time since it was last asked."""
@@ -27,6 +30,7 @@ class Effort:
         self._process = psutil.Process()
         self._asked, self._waited = self._clock(), self._waited_so_far()
         self._process.cpu_percent()
+        self._last: tuple[float, float] | None = None
 
     @property
     def process(self) -> int:
@@ -37,9 +41,12 @@ class Effort:
     def since_last(self) -> tuple[float, float]:
         """Return the share of a CPU that was used, and the share of time spent waiting for one; percent."""
         now, waited = self._clock(), self._waited_so_far()
+        if self._last is not None and now - self._asked < SHORTEST:
+            return self._last
         share = 100 * (waited - self._waited) / max(now - self._asked, 1e-3)
         self._asked, self._waited = now, waited
-        return self._process.cpu_percent(), min(max(share, 0.0), 100.0)
+        self._last = self._process.cpu_percent(), min(max(share, 0.0), 100.0)
+        return self._last
 
 
 def seconds_waited(file: Path = SCHEDULE) -> float:

@@ -50,7 +50,7 @@ def render(account: Mapping[str, Any], *, width: int = 110, colour: bool = False
     console.print(
         Text(f"{verdict['word'].upper()} (exit {verdict['exit_code']}): {verdict['why']}", style="bold")
     )
-    return out.getvalue()
+    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
 
 
 def _figures(account: Mapping[str, Any]) -> Table:

@@ -51,7 +51,11 @@ def _capacity_verdict(run: Run) -> tuple[int, str]:
     assert search is not None  # noqa: S101 - asked by the caller
     best = f"{search.met:.1f}/s"
     if search.met and (search.ended == "not-held" or (run.steps and not run.steps[-1].achieved)):
-        return MISSED, f"the target held {best} before and does not any more: it may have died under the load"
+        before = f"{search.best or search.met:.1f}/s"
+        return (
+            MISSED,
+            f"the target held {before} before and does not any more: it may have died under the load",
+        )
     match search.ended:
         case "found":
             return MET, f"the highest rate that met the objectives is {best}"

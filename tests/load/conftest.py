@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -38,6 +39,13 @@ class Ended(NamedTuple):
             and "its machine was too busy" in self.account["verdict"]["why"]
             and max(self.account["generator"]["cpu_waited_percent"]) > STARVED_PERCENT
         )
+
+
+def skip_if_starved(out: str) -> None:
+    """Skip where the table of a run says that the kernel kept the generator waiting for a CPU."""
+    waited = re.search(r"its machine was too busy \(it waited for a CPU (\d+) %", " ".join(out.split()))
+    if waited and int(waited[1]) > STARVED_PERCENT:
+        pytest.skip(waited[0])
 
 
 def surroundings(key: str | None = toy.KEY) -> dict[str, str]:

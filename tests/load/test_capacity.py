@@ -42,6 +42,15 @@ def test_a_target_that_dies_after_it_met_a_rate_has_no_capacity() -> None:
     assert search.ended == "not-held"
 
 
+def test_a_best_rate_that_was_luck_gives_way_to_the_next_lower_one_that_holds() -> None:
+    search = Search(first=10, top=2000)
+
+    explore(search, lambda rate, _: rate <= (56 if search.confirming else 60))
+
+    assert search.ended == "found"
+    assert 40 <= search.met <= 56
+
+
 def test_one_noisy_stage_at_the_very_end_does_not_condemn_the_target() -> None:
     search, noise = Search(first=10, top=2000), iter([False, True])
 

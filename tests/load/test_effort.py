@@ -17,6 +17,13 @@ def test_waiting_for_a_cpu_is_a_share_of_the_time_since_the_last_question() -> N
     assert [mine.since_last()[1], mine.since_last()[1]] == [50.0, 0.0]
 
 
+def test_asked_again_at_once_it_says_the_same() -> None:
+    clock, waited = iter([10.0, 12.0, 12.01]), iter([1.0, 2.0, 2.01])
+    mine = Effort(clock=lambda: next(clock), waited=lambda: next(waited))
+
+    assert mine.since_last() == mine.since_last()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts the wait")
 def test_linux_counts_it() -> None:
     assert SCHEDULE.exists()
