@@ -251,8 +251,8 @@ def _serve_on_waitress(corpus: Corpus, settings: Settings, options: dict[str, An
         listening = server.bind(options["host"], options["port"])
     with listening:
         application = _application(corpus, settings)
-        _announce(server.url_of(listening), corpus, options["fixtures"])
-        server.serve(application, listening, body_limit=settings.body_limit)
+        ready = partial(_announce, server.url_of(listening), corpus, options["fixtures"])
+        server.serve(application, listening, body_limit=settings.body_limit, ready=ready)
 
 
 def _serve_on_granian(corpus: Corpus, settings: Settings, options: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -106,8 +106,13 @@ class WaitressServer:
         return any(channel.busy for channel in channels)
 
 
-def serve(application: WSGIApplication, listening: socket.socket, *, body_limit: int) -> None:
-    """Serve until SIGTERM or SIGINT; replies in flight are finished, unless a second signal comes later."""
+def serve(
+    application: WSGIApplication, listening: socket.socket, *, body_limit: int, ready: Callable[[], None]
+) -> None:
+    """Serve until SIGTERM or SIGINT; replies in flight are finished, unless a second signal comes later.
+
+    `ready` is called once the signals are in our hands: whoever is told may send one at once.
+    """
     server = WaitressServer(application, listening, body_limit=body_limit)
     first: list[float] = []
 
@@ -117,6 +122,7 @@ def serve(application: WSGIApplication, listening: socket.socket, *, body_limit:
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
+    ready()
     server.run()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.servers.serving import serving
-from tests.servers.variants import BENIGN, VARIANTS
+from tests.servers.variants import BENIGN, VARIANTS, named
 from tests.verify.judging import accused, judge
 
 #: It answers as it should, and takes its time over it: the others teach the same in a tenth.
@@ -20,7 +20,8 @@ def test_a_conforming_server_is_accused_of_nothing(name: str, tmp_path: Path) ->
     with serving(name) as served:
         verdict = judge(served, tmp_path)
 
-    assert accused(verdict) == set(), [one.evidence for one in verdict.of("broken") + verdict.of("warned")]
+    allowed = named(name).also  # a warning, where the contract itself is in two minds
+    assert accused(verdict) <= allowed, [one.evidence for one in verdict.of("broken") + verdict.of("warned")]
 
 
 @pytest.mark.parametrize("name", VARIANTS)
