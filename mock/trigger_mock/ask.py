@@ -32,6 +32,7 @@ MOST_ENTRIES = 1000
 _BOTH: frozenset[str] = frozenset({"lesson", "procedure"})
 _JSON = re.compile(r"\s*application/(?:[^;,\s/]+\+)?json\s*(?:;|$)", re.IGNORECASE)
 #: Integers from here on are kept by their text.
+_MINUS_ZERO = re.compile(rb"[:\[,\s]-0")
 _LONG = 10**18
 
 
@@ -106,7 +107,7 @@ def decode(raw: bytes, content_type: str | None) -> Any:
         raise InvalidFields([_not_an_object(raw.decode(errors="replace"))])
     try:
         value = orjson.loads(raw)
-        if b"-0" not in raw and not _is_rounded(value):
+        if not _is_rounded(value) and (b"-0" not in raw or not _MINUS_ZERO.search(raw)):
             return value
     except orjson.JSONDecodeError:
         # The standard parser reads NaN, a BOM, UTF-16 and lone surrogates too, and words refusals as

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence, Set
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -52,15 +52,15 @@ def judge(task: str | None, hits: Sequence[Hit]) -> list[Verdict]:
     """One verdict a row, in order. Without a task (None or blank) every row stays, pinned or not."""
     if task is None or not task.strip():
         return [Verdict(True, 1.0, "no task was given, so nothing recalled is dropped")] * len(hits)
-    wanted = terms(task)
-    shared = [_vocabulary(hit.row) & wanted for hit in hits]
+    said = _said(task)
+    shared = [_vocabulary(hit.row) & said.keys() for hit in hits]
     spread: dict[str, int] = {}
     for each in shared:
         for term in each:
             spread[term] = spread.get(term, 0) + 1
     weights = {term: math.log(1 + len(hits) / holders) for term, holders in spread.items()}
     return [
-        (_pinned(hit.row, task) if hit.row.gate else None) or _scored(each, weights, task)
+        (_pinned(hit.row, task) if hit.row.gate else None) or _scored(each, weights, said)
         for hit, each in zip(hits, shared, strict=True)
     ]
 
@@ -68,36 +68,32 @@ def judge(task: str | None, hits: Sequence[Hit]) -> list[Verdict]:
 @lru_cache(maxsize=1024)
 def terms(text: str) -> frozenset[str]:
     """The terms of a text that say something."""
-    return _NOTHING.union(*map(_terms_of_word, _WORD.findall(text)))
+    return frozenset(_said(text))
+
+
+def _said(text: str) -> dict[str, str]:
+    """The terms of a text, each with the first part of a word that says it."""
+    said: dict[str, str] = {}
+    for word in _WORD.findall(text):
+        for term, part in _spoken(word):
+            said.setdefault(term, part)
+    return said
 
 
 @lru_cache(maxsize=16384)
-def _terms_of_word(word: str) -> frozenset[str]:
-    # Tasks differ, their words recur.
-    return frozenset(term for term, _ in _spoken(word))
-
-
-def _spoken(word: str) -> Iterator[tuple[str, str]]:
-    """The terms of a word, each with the part of the word that it stands for."""
+def _spoken(word: str) -> tuple[tuple[str, str], ...]:
+    """The terms of a word, each with the part of it that it stands for. Texts differ, their words recur."""
+    spoken: list[tuple[str, str]] = []
     # Of `what's` and `l'erreur` the longer side is the word.
     for part in _HUMP.split(max(_APOSTROPHE.split(word), key=len)):
         folded = part.casefold()
         if folded in _STOP_WORDS or _ONE_LETTER.fullmatch(folded):
             continue
         if _UNSPACED.fullmatch(folded) and len(folded) > 2:
-            yield from ((folded[at : at + 2], part[at : at + 2]) for at in range(len(folded) - 1))
+            spoken += [(folded[at : at + 2], part[at : at + 2]) for at in range(len(folded) - 1)]
         else:
-            yield _singular(folded), part
-
-
-@lru_cache(maxsize=256)
-def _said(task: str) -> dict[str, str]:
-    """How a task says each of its terms, the first time that it does."""
-    said: dict[str, str] = {}
-    for word in _WORD.findall(task):
-        for term, part in _spoken(word):
-            said.setdefault(term, part)
-    return said
+            spoken.append((_singular(folded), part))
+    return tuple(spoken)
 
 
 def _singular(word: str) -> str:
@@ -129,12 +125,11 @@ def _pinned(row: Row, task: str) -> Verdict | None:
             return None
 
 
-def _scored(shared: frozenset[str], weights: dict[str, float], task: str) -> Verdict:
+def _scored(shared: Set[str], weights: dict[str, float], said: dict[str, str]) -> Verdict:
     # Summed in a fixed order: a float sum depends on it in the last digit, and a set has none.
     ordered = sorted(shared, key=lambda term: (-weights[term], term))
     weight = sum(map(weights.__getitem__, ordered))
     confidence = round(weight / (weight + 1), 4)
     if confidence < THRESHOLD:
         return Verdict(False, confidence, "shares no telling term with the task")
-    said = _said(task)
     return Verdict(True, confidence, f"shares {', '.join(said[term] for term in ordered[:3])} with the task")
