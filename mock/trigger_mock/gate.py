@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -74,9 +74,8 @@ def terms(text: str) -> frozenset[str]:
 def _said(text: str) -> dict[str, str]:
     """The terms of a text, each with the first part of a word that says it."""
     said: dict[str, str] = {}
-    for word in _WORD.findall(text):
-        for term, part in _spoken(word):
-            said.setdefault(term, part)
+    for word in reversed(_WORD.findall(text)):
+        said.update(_spoken(word))
     return said
 
 
@@ -125,7 +124,7 @@ def _pinned(row: Row, task: str) -> Verdict | None:
             return None
 
 
-def _scored(shared: Set[str], weights: dict[str, float], said: dict[str, str]) -> Verdict:
+def _scored(shared: Iterable[str], weights: dict[str, float], said: dict[str, str]) -> Verdict:
     # Summed in a fixed order: a float sum depends on it in the last digit, and a set has none.
     ordered = sorted(shared, key=lambda term: (-weights[term], term))
     weight = sum(map(weights.__getitem__, ordered))

@@ -154,16 +154,6 @@ class Channel(HTTPChannel):
         if not self.busy:
             self.will_close = True
 
-    def readable(self) -> bool:
-        """Whether to read: while a reply is on its way, only what is thrown away."""
-        return self._lingers_until is not None or super().readable()
-
-    def writable(self) -> bool:
-        """Whether there is something to write, or to close."""
-        if self._lingers_until is not None:
-            return time.monotonic() > self._lingers_until
-        return bool(super().writable())
-
     def handle_read(self) -> None:
         """Take what has arrived."""
         try:
@@ -174,16 +164,14 @@ class Channel(HTTPChannel):
             self.handle_close()
             return
         self.last_activity = time.time()
-        if data and self._lingers_until is None:
+        if data:
             self.received(data)
-        elif not data:
+        else:
             self._sent_all()
 
     def handle_write(self) -> None:
         """Send what waits; once the last reply is out, close in two steps."""
-        if self._lingers_until is not None:
-            self.handle_close()
-        elif self.close_when_flushed and not self.will_close:
+        if self.close_when_flushed and not self.will_close:
             self._flush_exception(self._flush_some_if_lockable)
             if self.connected and not self.total_outbufs_len and not self.will_close:
                 self._linger()
@@ -194,7 +182,7 @@ class Channel(HTTPChannel):
         """The client sends no more. It may still read: what it began and did not finish draws a refusal."""
         with self.requests_lock:
             unfinished, self.request = self.request, None
-            if unfinished is not None and self._lingers_until is None:
+            if unfinished is not None:
                 unfinished.refuse()
                 self.requests.append(unfinished)
                 self.server.add_task(self)
@@ -205,5 +193,35 @@ class Channel(HTTPChannel):
         """Close our half and read on for a while: closing with bytes unread destroys a reply on its way."""
         self.close_when_flushed = False
         self._lingers_until = time.monotonic() + LINGER
+        # The loop asks every connection at every turn what it wants; only one that lingers pays for the
+        # answer.
+        self.__class__ = _Lingering
         with contextlib.suppress(OSError):
             self.socket.shutdown(socket.SHUT_WR)
+
+
+class _Lingering(Channel):
+    """A connection whose last reply is out: what still arrives is thrown away until the client is done, or
+    a while is over.
+    """
+
+    _lingers_until: float
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def writable(self) -> bool:
+        """Whether it is time to close."""
+        return time.monotonic() > self._lingers_until
+
+    def handle_write(self) -> None:
+        """Close."""
+        self.handle_close()
+
+    def received(self, data: bytes) -> bool:  # noqa: ARG002 - nothing of it is looked at
+        """Throw a piece away."""
+        return True
+
+    def _sent_all(self) -> None:
+        self.handle_close()
