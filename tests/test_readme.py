@@ -51,7 +51,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 def environment(port: str) -> dict[str, str]:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    return {**os.environ, "PATH": path, "TRIGGER_MOCK_PORT": port}
+    return {**os.environ, "PATH": path, "TRIGGER_MOCK_PORT": port, "COLUMNS": "100"}
 
 
 def matches(printed: str, shown: str) -> bool:
