@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
-from typing import Any
+from typing import Any, cast
 
 import orjson
 from waitress.buffers import OverflowableBuffer
@@ -195,7 +195,7 @@ class Channel(HTTPChannel):
         self._lingers_until = time.monotonic() + LINGER
         # The loop asks every connection at every turn what it wants; only one that lingers pays for the
         # answer.
-        self.__class__ = _Lingering
+        self.__class__ = cast("Any", _Lingering)
         with contextlib.suppress(OSError):
             self.socket.shutdown(socket.SHUT_WR)
 
@@ -205,15 +205,13 @@ class _Lingering(Channel):
     a while is over.
     """
 
-    _lingers_until: float
-
     def readable(self) -> bool:
         """Always."""
         return True
 
     def writable(self) -> bool:
         """Whether it is time to close."""
-        return time.monotonic() > self._lingers_until
+        return self._lingers_until is None or time.monotonic() > self._lingers_until
 
     def handle_write(self) -> None:
         """Close."""
