@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import defaultdict
 from collections.abc import Callable
 
 import orjson
@@ -14,12 +13,12 @@ from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
 from trigger_contracts import ENDPOINT
-from trigger_fixtures import Corpus, Row, default
-from trigger_mock import latency
-from trigger_mock.credentials import Keyring
+from trigger_fixtures import Corpus, default
+from trigger_mock import control, latency
+from trigger_mock.benches import Benches
 from trigger_mock.endpoint import QUOTA, Answer, Endpoint
-from trigger_mock.limits import Counters, Limiter, Quota, counters
-from trigger_mock.recall import Memories
+from trigger_mock.limits import Counters, Quota, counters
+from trigger_mock.recording import write_down
 from trigger_mock.refusals import RateLimited, Refusal, envelope
 from trigger_mock.request_id import generated, signature
 from trigger_mock.settings import Settings
@@ -47,8 +46,9 @@ def create_app(
 
     With nothing given it serves the shipped fixtures, or what the `TRIGGER_MOCK_*` variables say (`flask
     --app trigger_mock run`). `clock` (seconds, monotonic) is what rate windows run on, unless `counting`
-    brings its own; `sleep` is how simulated latency passes; `request_ids` makes the `X-Request-Id` of
-    requests that bring none. Raises `FixtureErrors` for bad fixtures.
+    brings its own; `app.extensions["trigger_mock"]` are the `Benches`; `sleep` is how simulated latency
+    passes; `request_ids` makes the `X-Request-Id` of requests that bring none. Raises `FixtureErrors` for bad
+    fixtures.
     """
     if corpus is None and settings is None:
         # Imported here: the command imports this module to serve.
@@ -57,13 +57,15 @@ def create_app(
         corpus, settings = from_environment()
     corpus = default() if corpus is None else corpus
     settings = settings or Settings()
-    endpoint = Endpoint(
-        keyring=Keyring(corpus.organisations.values(), allow_token_scheme=settings.allow_token_scheme),
-        limiter=Limiter(counting or counters(settings.storage, clock), settings.limits),
-        memories=_by_organisation(corpus),
-        latency=_latency(settings),
-        sleep=sleep,
+    benches = Benches(
+        corpus,
+        counting=counting or _shared(settings.storage, clock),
+        limits=settings.limits,
+        clock=clock,
+        journal=settings.journal,
+        allow_token_scheme=settings.allow_token_scheme,
     )
+    endpoint = Endpoint(benches=benches, latency=_latency(settings), sleep=sleep)
     app = Flask("trigger_mock", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit
     app.url_map.merge_slashes = False  # a live service's redirect was taken for success: an odd path is 404
@@ -86,16 +88,21 @@ def create_app(
         if quota is not None:
             for name, value in quota.headers:
                 add(name, value)
+        if settings.journal:
+            write_down(
+                benches, environ, response.status_code, response.headers.to_wsgi_list(), response.get_data()
+            )
         return response
 
+    app.extensions["trigger_mock"] = benches
+    if settings.control:
+        app.wsgi_app = control.Mounted(app.wsgi_app, benches, settings)  # type: ignore[method-assign]
     return app
 
 
-def _by_organisation(corpus: Corpus) -> dict[str, Memories]:
-    rows: defaultdict[str, list[Row]] = defaultdict(list)
-    for row in corpus.rows:
-        rows[row.organisation].append(row)
-    return {name: Memories(rows[name]) for name in corpus.organisations}
+def _shared(storage: str, clock: Callable[[], float]) -> Counters | None:
+    """Counters outside of this process, where the storage is one."""
+    return None if storage == "memory://" else counters(storage, clock)
 
 
 def _latency(settings: Settings) -> latency.Latency:

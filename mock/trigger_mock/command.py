@@ -25,6 +25,7 @@ from trigger_contracts import ENDPOINT
 from trigger_fixtures import DEFAULT, DIRECTIVES, Corpus, FixtureErrors, Rate, default, load
 from trigger_fixtures.notations import rate
 from trigger_mock import explain_command
+from trigger_mock.journal import SIZE
 from trigger_mock.limits import UNLIMITED, Overrides
 from trigger_mock.settings import MEBIBYTE, Settings
 
@@ -154,6 +155,24 @@ class _Served(click.Group):
     type=click.Choice(["waitress", "granian"]),
     help="Server; granian when there are several workers.",
 )
+@click.option(
+    "--journal",
+    default=SIZE,
+    show_default=True,
+    type=click.IntRange(0, 1_000_000),
+    help="Calls that are kept; 0 for none.",
+)
+@click.option(
+    "--control/--no-control",
+    default=True,
+    show_default=True,
+    help="Serve the control plane under /_mock.",
+)
+@click.option(
+    "--control-token-env",
+    metavar="NAME",
+    help="Variable that holds the control plane's token; without one it answers on this machine only.",
+)
 @click.option("--allow-token-scheme", is_flag=True, help="Accept `Authorization: Token` as `Bearer`.")
 @click.option(
     "--log-level", default="info", show_default=True,
@@ -213,7 +232,20 @@ def _settings(options: dict[str, Any]) -> Settings:
         latency=options["latency"],
         seed=options["seed"],
         allow_token_scheme=options["allow_token_scheme"],
+        journal=options["journal"],
+        # Several workers would each be steered, and each tell, by themselves.
+        control=options["control"] and options["workers"] == 1,
+        control_token=_token(options["control_token_env"]),
     )
+
+
+def _token(variable: str | None) -> str:
+    if variable is None:
+        return ""
+    token = os.environ.get(variable, "").strip()
+    if not token:
+        raise click.UsageError(f"--control-token-env {variable}: the variable is empty or not set")
+    return token
 
 
 def _load(paths: tuple[str, ...]) -> Corpus:

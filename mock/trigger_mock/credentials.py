@@ -10,30 +10,66 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING
 
 from trigger_fixtures import ApiKey, Organisation
 from trigger_mock.refusals import Unauthorized
 
+if TYPE_CHECKING:
+    from trigger_mock.benches import Bench
+
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A known key and the organisation it belongs to."""
+    """A known key, the organisation that it belongs to, and the bench whose organisation that is."""
 
+    bench: Bench = field(repr=False)
     organisation: Organisation
     key: ApiKey = field(repr=False)
 
+    @property
+    def place(self) -> str:
+        """What tells this key from others without telling it: `acme/0` is the first key of acme."""
+        return f"{self.organisation.name}/{self.organisation.keys.index(self.key)}"
+
+
+class KeyTaken(Exception):
+    """A key can belong to one bench only."""
+
 
 class Keyring:
-    """The keys of all organisations."""
+    """The keys of all benches. Looking one up never waits for a change."""
 
-    def __init__(self, organisations: Iterable[Organisation], *, allow_token_scheme: bool = False) -> None:
+    def __init__(self, *, allow_token_scheme: bool = False) -> None:
+        self._callers: dict[str, Caller] = {}
+        self._changing = Lock()
+        self._schemes = frozenset({"bearer", "token"} if allow_token_scheme else {"bearer"})
+
+    def admit(self, bench: Bench, organisations: Iterable[Organisation]) -> None:
+        """Know the keys of these organisations as those of this bench, in place of all that it had.
+
+        Raises `KeyTaken`, and changes nothing, when another bench has one of them.
+        """
         # WSGI hands header bytes over as latin-1 text, so that is how a key with other letters arrives.
-        self._callers = {
-            key.key.encode().decode("latin-1"): Caller(organisation, key)
+        known = {
+            key.key.encode().decode("latin-1"): Caller(bench, organisation, key)
             for organisation in organisations
             for key in organisation.keys
         }
-        self._schemes = frozenset({"bearer", "token"} if allow_token_scheme else {"bearer"})
+        with self._changing:
+            others = self._without(bench)
+            if not known.keys().isdisjoint(others):
+                raise KeyTaken("a key of these organisations belongs to another bench")
+            self._callers = others | known
+
+    def dismiss(self, bench: Bench) -> None:
+        """Forget the keys of this bench."""
+        with self._changing:
+            self._callers = self._without(bench)
+
+    def _without(self, bench: Bench) -> dict[str, Caller]:
+        return {key: caller for key, caller in self._callers.items() if caller.bench is not bench}
 
     def caller(self, api_key: str | None, authorization: str | None) -> Caller:
         """Return who sent these two headers (None where one is absent).

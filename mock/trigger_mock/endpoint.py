@@ -8,7 +8,8 @@ against the rate.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,11 +19,11 @@ from werkzeug.exceptions import NotFound
 
 from trigger_mock import answer, hints
 from trigger_mock.ask import Ask, decode, parse
-from trigger_mock.credentials import Keyring, uses_token_scheme
+from trigger_mock.benches import Benches
+from trigger_mock.credentials import uses_token_scheme
 from trigger_mock.identifiers import identifiers
 from trigger_mock.latency import Latency
-from trigger_mock.limits import Limiter
-from trigger_mock.recall import Memories
+from trigger_mock.recording import RECORD, Record
 from trigger_mock.unread import missed_by
 
 if TYPE_CHECKING:
@@ -46,28 +47,27 @@ class Answer(Response):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The view and what it works with. `memories` is by organisation; `sleep` takes seconds."""
+    """The view and what it works with. `sleep` takes seconds."""
 
-    keyring: Keyring
-    limiter: Limiter
-    memories: Mapping[str, Memories]
+    benches: Benches
     latency: Latency
     sleep: Callable[[float], None]
 
     def trigger(self) -> Response:
         """Answer one call. Raises a `Refusal` at the first step that declines."""
         environ = request.environ
+        record = environ[RECORD] = Record(began=time.perf_counter())
         if environ["PATH_INFO"].startswith("//"):  # Flask folds slashes at a path's start
             raise NotFound
         # Read to its end (413), so that no byte of it is taken for the next request.
-        raw = request.get_data(cache=False)
+        raw = record.body = request.get_data(cache=False)
         authorization = environ.get("HTTP_AUTHORIZATION")
         if uses_token_scheme(authorization):
             log.info(
                 "Authorization: Token is not part of the contract; send Authorization: Bearer, or x-api-key"
             )
-        caller = self.keyring.caller(environ.get("HTTP_X_API_KEY"), authorization)  # 401
-        environ[QUOTA], refused = self.limiter.spend(caller)
+        caller = record.caller = self.benches.caller(environ.get("HTTP_X_API_KEY"), authorization)  # 401
+        environ[QUOTA], refused = caller.bench.limiter.spend(caller)
         if refused:
             raise refused  # 429
         body = decode(raw, environ.get("CONTENT_TYPE"))  # 422
@@ -78,9 +78,11 @@ class Endpoint:
         fired = fired_by(ask)
         if not fired:
             log.info("nothing fires: action.tool, action.args and action.output hold no identifier")
-        hits = self.memories[caller.organisation.name].recall(fired, ask.scope, ask.types)
+        memories = caller.bench.store.memories[caller.organisation.name]
+        hits = memories.recall(fired, ask.scope, ask.types)
         if ignored and not hits:
-            for sentence in missed_by(body, self.memories[caller.organisation.name], ask):
+            record.missed = tuple(missed_by(body, memories, ask))
+            for sentence in record.missed:
                 log.info(sentence)
         seconds = self.latency(ask.mode, raw)
         if ask.mode == "retrieve":

@@ -212,7 +212,7 @@ class Limiter:
         rate = self._overrides.rate_limit or key.rate_limit or organisation.rate_limit or DEFAULT_RATE
         cap = self._overrides.daily_cap or key.daily_cap or organisation.daily_cap or UNLIMITED
         # Named by place, not by key: a name goes to the storage, and a key never does.
-        place = f"{organisation.name}/{organisation.keys.index(key)}"
+        place = caller.place
         if isinstance(rate, Rate):
             yield _Window("Rate limit", f"rate/{place}", *rate)
         if isinstance(cap, int):

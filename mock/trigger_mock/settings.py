@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from trigger_mock.journal import SIZE
 from trigger_mock.limits import Overrides
 
 MEBIBYTE = 2**20
@@ -17,7 +18,9 @@ class Settings:
 
     `limits`: what overrides the fixtures' rates and caps. `storage`: where requests are counted, `memory://`
     or `redis://…`. `body_limit`: bytes. `latency`: seconds, or `"realistic"`. `seed`: of the realistic
-    latency. `allow_token_scheme`: whether `Authorization: Token <key>` counts as `Bearer`.
+    latency. `allow_token_scheme`: whether `Authorization: Token <key>` counts as `Bearer`. `journal`: how
+    many calls a bench's journal keeps; 0 keeps none. `control`: whether the control plane is served;
+    `control_token`: what it wants to hear, or empty to answer on this machine alone.
     """
 
     limits: Overrides = field(default_factory=Overrides)
@@ -26,3 +29,6 @@ class Settings:
     latency: float | str = 0.0
     seed: int = 0
     allow_token_scheme: bool = False
+    journal: int = SIZE
+    control: bool = True
+    control_token: str = field(default="", repr=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import cast
 
 import limits.storage
 import limits.strategies
@@ -15,11 +16,15 @@ from hypothesis import strategies as st
 from tests.mock.raw import PATH
 from trigger_fixtures import ApiKey, Corpus, Organisation, Rate
 from trigger_mock import Settings, create_app
+from trigger_mock.benches import Bench
 from trigger_mock.credentials import Caller
 from trigger_mock.limits import DAY, DEFAULT_RATE, Limiter, MemoryCounters, Overrides, Quota
 from trigger_mock.refusals import RateLimited
 
 ASK = {"user_id": "u", "entities": ["x"]}
+
+#: A limiter never asks whose bench a caller is in.
+NO_BENCH = cast("Bench", None)
 
 
 @dataclass
@@ -34,7 +39,11 @@ class Clock:
 
 def caller(rate: Rate | None = None, cap: int | None = None, *, key: str = "k") -> Caller:
     spoken = ApiKey(key=key, rate_limit=rate, daily_cap=cap)
-    return Caller(Organisation(name=f"organisation of {key}", keys=(spoken,)), spoken)
+    return Caller(NO_BENCH, Organisation(name=f"organisation of {key}", keys=(spoken,)), spoken)
+
+
+def held_by(organisation: Organisation, key: ApiKey) -> Caller:
+    return Caller(NO_BENCH, organisation, key)
 
 
 def spend(limiter: Limiter, who: Caller, times: int) -> list[tuple[Quota, int | None]]:
@@ -120,7 +129,11 @@ def test_each_key_has_windows_of_its_own() -> None:
     keys = ApiKey(key="a", rate_limit=Rate(1, 10)), ApiKey(key="b", rate_limit=Rate(1, 10))
     north = Organisation(name="north", keys=keys)
     limiter = Limiter(MemoryCounters(Clock()))
-    for who in (Caller(north, keys[0]), Caller(north, keys[1]), caller(Rate(1, 10), key="c")):
+    for who in (
+        held_by(north, keys[0]),
+        held_by(north, keys[1]),
+        caller(Rate(1, 10), key="c"),
+    ):
         assert [wait for _quota, wait in spend(limiter, who, 2)] == [None, 10]
 
 
@@ -190,7 +203,12 @@ def test_a_key_wins_over_its_organisation_and_both_over_the_default() -> None:
     bare = Organisation(name="bare", keys=(other,))
     limiter = Limiter(MemoryCounters(Clock()))
     quotas = [
-        limiter.spend(who)[0] for who in (Caller(north, own), Caller(north, plain), Caller(bare, other))
+        limiter.spend(who)[0]
+        for who in (
+            held_by(north, own),
+            held_by(north, plain),
+            held_by(bare, other),
+        )
     ]
     assert [quota and quota.limit for quota in quotas] == [2, 5, DEFAULT_RATE.amount]
 
