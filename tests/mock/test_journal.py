@@ -87,7 +87,12 @@ def test_waiting_in_vain_gives_what_there_was() -> None:
 
 def test_calls_from_many_threads_are_all_kept_under_numbers_of_their_own() -> None:
     journal = Journal(10_000)
-    threads = [Thread(target=lambda: [journal.record(call()) for _ in range(500)]) for _ in range(8)]
+
+    def record() -> None:
+        for _ in range(500):
+            journal.record(call())
+
+    threads = [Thread(target=record) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
