@@ -10,10 +10,12 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from trigger_contracts.asks import no_json, wrong_types
+from trigger_contracts.asks import wrong_types
 from trigger_contracts.exchange import Exchange, JsonObject, Kind
 from trigger_contracts.json_values import is_object
+from trigger_contracts.probes import AXES
 from trigger_contracts.promises import Broken, Unjudged, promise
+from trigger_contracts.rough import no_json
 from trigger_contracts.run import Api, is_edge, without
 from trigger_contracts.target import JSON, json_headers
 
@@ -70,6 +72,43 @@ def _anywhere(api: Api) -> list[JsonObject]:
     return found
 
 
+#: What says much of a request, and names neither symbol nor action.
+_NO_SIGNAL: dict[str, Any] = {
+    "task": "tidy up",
+    "include": ["lesson"],
+    "query": "anything",
+    "text": "anything",
+    "messages": [{"role": "user", "content": "anything"}],
+    "tool": "Edit",
+    "args": {"k": "v"},
+    "output": "done",
+    "limit": 1,
+}
+#: Names that elsewhere narrow a read, and are no scope axis here.
+_NO_SCOPE: dict[str, Any] = {
+    name: f"{name}-1"
+    for name in (
+        "org_id",
+        "conv_id",
+        "session_id",
+        "run_id",
+        "group_id",
+        "tenant_id",
+        "project_id",
+        "workspace_id",
+        "namespace",
+        "user",
+        "userId",
+    )
+}
+
+
+def _acted(api: Api) -> JsonObject:
+    """A request whose signal is an action: models and branches of its own may read it."""
+    action = {"tool": api.token("tool"), "args": {"k": api.token("value")}, "output": "done"}
+    return without(api.plain(action=action), "entities")
+
+
 @promise("VAL-1", pointer=f"{_REQUEST}.entities")
 def no_signal(api: Api) -> None:
     """A request with neither `action` nor `entities` (absent, null, an empty list) draws a 422."""
@@ -91,7 +130,16 @@ def no_signal(api: Api) -> None:
         for mode in ("retrieve", "compose")
     ]
     tries += [(what, without(ask, "mode")) for what, ask in tries[:6]]
-    api.each(api.sample(tries, least=24), lambda one: refused(api, one[1], one[0]))
+    tries = api.sample(tries, least=24)
+    tries += [
+        (
+            f"a request with much and no signal ({mode})",
+            {**without(base, "entities"), **_NO_SIGNAL, **nothing, "mode": mode},
+        )
+        for base, nothing in ((api.plain(), {}), (_anywhere(api)[-1], {"entities": []}))
+        for mode in ("retrieve", "compose")
+    ]
+    api.each(tries, lambda one: refused(api, one[1], one[0]))
 
 
 @promise("VAL-2", pointer=_REQUEST)
@@ -104,6 +152,7 @@ def no_scope(api: Api) -> None:
         {"app_id": None},
         {"group_ids": []},
         {"user_id": None, "agent_id": None, "app_id": None, "group_ids": []},
+        {"group_ids": None},
     ]
     tries = [
         (
@@ -115,7 +164,20 @@ def no_scope(api: Api) -> None:
         for mode in ("retrieve", "compose")
     ]
     tries += [(what, without(ask, "mode")) for what, ask in tries[:6]]
-    api.each(api.sample(tries, least=24), lambda one: refused(api, one[1], one[0]))
+    tries = api.sample(tries, least=24)
+    tries += [
+        (
+            f"a request with much and no scope ({mode})",
+            {**without(base, *AXES), **_NO_SCOPE, **nothing, "mode": mode},
+        )
+        for base, nothing in (
+            (api.plain(task="tidy up", include=["lesson"]), {}),
+            (_anywhere(api)[-1], {"group_ids": []}),
+            (_acted(api), {"user_id": None}),
+        )
+        for mode in ("retrieve", "compose")
+    ]
+    api.each(tries, lambda one: refused(api, one[1], one[0]))
 
 
 @promise("VAL-3", pointer=f"{_REQUEST}.include")
@@ -134,6 +196,10 @@ def include_outside(api: Api) -> None:
         "procedures",
         "all",
         "*",
+        "lesson,procedure",
+        "lesson\n",
+        "lesson\u200b",
+        "\uff4cesson",
     ]
     tries = (
         [[one] for one in wrong]
@@ -145,6 +211,9 @@ def include_outside(api: Api) -> None:
     asks += [
         (f"include {include} under compose", api.plain(include=include, mode="compose"))
         for include in tries[:3]
+    ]
+    asks += [
+        (f"include {include} beside an action", _acted(api) | {"include": include}) for include in tries[:5]
     ]
     api.each(asks, lambda one: refused(api, one[1], one[0]))
 
@@ -166,8 +235,14 @@ def mode_outside(api: Api) -> None:
         "retriev",
         "null",
         "auto",
+        "compose,retrieve",
+        "retrieve\n",
+        "retrieve\u200b",
+        "\uff52etrieve",
     ]
-    api.each(wrong, lambda mode: refused(api, api.plain(mode=mode), f"mode {mode!r}"))
+    tries = [(f"mode {mode!r}", api.plain(mode=mode)) for mode in wrong]
+    tries += [(f"mode {mode!r} beside an action", _acted(api) | {"mode": mode}) for mode in wrong[:5]]
+    api.each(tries, lambda one: refused(api, one[1], one[0]))
 
 
 @promise("VAL-5", pointer=f"{_REQUEST}.task")
@@ -176,6 +251,8 @@ def task_length(api: Api) -> None:
     bytes.
     """
     letters = {"letters": "a", "accented letters": "é", "Chinese": "漢", "emoji": "🚀", "line breaks": "\n"}
+    growing = "\ufb03\u0130\u00df"  # folded or taken apart, each of these is two characters or three
+    marked = "e\u0301"  # composed, or counted as readers count, these are one
 
     def fits(one: tuple[str, str]) -> None:
         what, task = one
@@ -185,7 +262,11 @@ def task_length(api: Api) -> None:
 
     api.each([(f"a task of 2000 {what}", letter * 2000) for what, letter in letters.items()], fits)
     api.each([(f"a task of {size} letters", "a" * size) for size in (0, 1, 1000, 1999)], fits)
+    api.each([("a task of 2000 ligatures and the like", (growing * 667)[:2000])], fits)
+    api.each([("a task of 1000 letters with an accent apart", marked * 1000)], fits)
     long = [(f"a task of 2001 {what}", letter * 2001) for what, letter in letters.items()]
+    long.append(("a task of 2001 letters and accents", marked * 1000 + "e"))
+    long.append(("a task of 2001 joined emoji", ("\U0001f469\u200d" * 1001)[:2001]))
     long += [(f"a task of {size} letters", "a" * size) for size in (2002, 4001, 20_000)]
     long += [
         ("a task of 2001 characters with blanks around", " " + "a" * 1999 + " "),
@@ -198,6 +279,8 @@ def task_length(api: Api) -> None:
             refused(api, api.plain(task=task, mode=mode), what)
 
     api.each(long, too_long)
+    acted = ("a task of 2001 letters beside an action", _acted(api) | {"task": "a" * 2001})
+    api.each([acted], lambda one: refused(api, one[1], one[0]))
 
 
 @promise("VAL-6", pointer=_REQUEST)
@@ -243,9 +326,8 @@ def no_json_object(api: Api) -> None:
         "text/plain",
         "text/plain; charset=utf-8",
         "application/x-www-form-urlencoded",
+        "Text/Plain",
         "multipart/form-data; boundary=x",
-        "text/html",
-        "application/xml",
     )
     tries += [(f"a valid body sent as {media}", valid, media) for media in media_types]
     tries.append(("a form", b"user_id=u&entities=x&mode=retrieve", "application/x-www-form-urlencoded"))
@@ -333,6 +415,18 @@ _UNDECLARED: dict[str, Any] = {
     "debug": True,
     "explain": True,
     "dry_run": True,
+    "stream": True,
+    "fields": ["id"],
+    "sort": "created_at",
+    "order_by": "-id",
+    "userId": "nobody",
+    "agentId": "nobody",
+    "appId": "nobody",
+    "groupIds": ["nobody"],
+    "USER_ID": "nobody",
+    "Include": ["procedure"],
+    "Mode": "compose",
+    "Entities": ["nobody"],
     "metadata": {"a": [1, None]},
     "x": None,
 }
@@ -363,6 +457,11 @@ def undeclared_fields(api: Api) -> None:
             )
 
     tries: list[tuple[JsonObject, JsonObject]] = [(base, _UNDECLARED) for base in bases]
+    # Of no type that a hasty check would take: what is not declared is not checked either.
+    odd: dict[str, Any] = {
+        name: {"odd": [-1]} if number % 2 else -1.5 for number, name in enumerate(_UNDECLARED)
+    }
+    tries += [(base, odd) for base in (bases[0], bases[-1])]
     tries += [(bases[-1], {name: value}) for name, value in _UNDECLARED.items()]
     api.each(tries, check)
     known = bases[-1].get("entities", ["x"])[0]

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from trigger_contracts.exchange import Exchange
 from trigger_contracts.promises import Broken, NotExercised, Unjudged, promise
+from trigger_contracts.refused import too_many
 from trigger_contracts.run import Api
 from trigger_contracts.target import over_the_limit
-from trigger_contracts.watch import too_many
 
 _POINTER = "paths./v1/memories/trigger.post.responses.429"
 
@@ -59,11 +59,11 @@ def _count(exchange: Exchange) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Exhaustion:
-    """A limit that was reached, and how another key fared meanwhile."""
+    """A limit that was reached, and how the other keys fared meanwhile."""
 
     refusal: Exchange
     role: str
-    meanwhile: Exchange | None
+    meanwhile: tuple[Exchange, ...]
 
 
 def _exhaust(api: Api) -> Exhaustion:
@@ -77,8 +77,8 @@ def _exhaust(api: Api) -> Exhaustion:
     for sent in range(_MOST):
         exchange = api.call(api.plain(), role=role, patient=False)
         if exchange.status == 429:
-            other = "other" if options.other_api_key else "main" if role == "limited" else None
-            meanwhile = api.call(api.plain(), role=other, patient=False) if other else None
+            others = ["other"] * bool(options.other_api_key) + ["main"] * (role == "limited")
+            meanwhile = tuple(api.call(api.plain(), role=one, patient=False) for one in others)
             again = api.call(api.plain(), role=role, patient=False)
             if again.status == 429:
                 exchange = again
@@ -138,9 +138,11 @@ def limits_are_per_key(api: Api) -> None:
         reached = _exhaust(api)
     except Broken as broken:
         raise Unjudged(f"{broken.message} (see RATE-2)") from None
-    if reached.meanwhile is None:
+    if not reached.meanwhile:
         raise NotExercised("no other key was given", "inputs")
-    if reached.meanwhile.status == 429:
-        raise Broken("another key is refused with 429 as well", reached.meanwhile)
-    api.read(reached.meanwhile)
-    api.saw()
+    for exchange in reached.meanwhile:
+        if exchange.status == 429:
+            whose = "another organisation's" if exchange.request.role == "other" else "another"
+            raise Broken(f"{whose} key is refused with 429 as well", exchange)
+        api.read(exchange)
+        api.saw()

@@ -7,8 +7,11 @@ may fire more.
 
 from __future__ import annotations
 
-from trigger_contracts.asks import Vocabulary, greppable, near_misses, scope_choices
+from collections.abc import Sequence
+
+from trigger_contracts.asks import Vocabulary, greppable, scope_choices
 from trigger_contracts.exchange import Exchange, JsonObject, Kind
+from trigger_contracts.near import near_entities
 from trigger_contracts.probes import Probe
 from trigger_contracts.promises import Broken, NotExercised, Unjudged, promise
 from trigger_contracts.run import Api, is_edge, without
@@ -142,48 +145,44 @@ def an_action_fires(api: Api) -> None:
 @promise("MATCH-3", needs=("rows",), pointer=_ENTITIES)
 def near_misses_stay_quiet(api: Api) -> None:
     """Near-miss entities (case changed, substring, superstring, blanks added) do not fire."""
-    tries: list[tuple[Probe, str, JsonObject]] = []
     words = Vocabulary(api.need_rows(), api.token("stranger"))
     carriers = {
         entity: next(one for one in api.probes if entity in one.trigger_entities) for entity in words.entities
     }
-    chosen = api.sample(words.entities, least=8)[:24]
-    for number, entity in enumerate(chosen):
-        one = carriers[entity]
-        misses = near_misses(entity)
-        for part in entity.replace("/", ".").replace("-", ".").replace("_", ".").split("."):
-            misses.append(part)
-        misses += [
-            entity.rpartition(".")[0],
-            entity.rpartition("/")[2],
-            f"src/{entity}",
-            f"use {entity} here",
-            f"{entity}()",
-            f"{entity}.",
-        ]
-        wanted = misses if number < 3 else api.sample(misses, 0.34)
-        tries += [(one, miss, one.scope) for miss in dict.fromkeys(wanted) if miss and miss != entity]
+    probed = {probe.id: probe for probe in api.probes}
 
-    def check(item: tuple[Probe, str, JsonObject]) -> None:
-        _one, miss, scope = item
-        ask: JsonObject = {"entities": [miss], **scope, "mode": "retrieve"}
-        exchange = _tempted(api, ask)
+    def check(item: tuple[Sequence[str], JsonObject]) -> bool:
+        misses, scope = item
+        exchange = _tempted(api, {"entities": list(misses), **scope, "mode": "retrieve"})
         if exchange.status != 200:
-            return
-        answer = api.read(exchange)
-        probed = {probe.id: probe for probe in api.probes}
+            return False
         api.saw()
-        for name in api.run.identify(answer):
-            if name in probed and miss not in probed[name].trigger_entities:
-                raise Broken(
-                    (
-                        f"entity {miss!r} fires directive {name}, whose "
-                        f"entities are {list(probed[name].trigger_entities)}"
-                    ),
-                    exchange,
+        for name in api.run.identify(api.read(exchange)):
+            if name in probed and not set(misses) & set(probed[name].trigger_entities):
+                what = (
+                    f"entity {misses[0]!r} fires" if len(misses) == 1 else f"{len(misses)} near misses fire"
                 )
+                held = list(probed[name].trigger_entities)
+                raise Broken(f"{what} directive {name}, whose entities are {held}", exchange)
+        return True
 
-    api.each(tries, check)
+    def apart(item: tuple[Sequence[str], JsonObject]) -> None:
+        """All near misses of a symbol at once; one by one when that fires something, or is refused."""
+        misses, scope = item
+        try:
+            if check(item):
+                return
+        except Broken:
+            api.each([((one,), scope) for one in misses], check)
+            raise
+        api.each([((one,), scope) for one in misses], check)
+
+    chosen = api.sample(words.entities, least=12)
+    first = [(tuple(near_entities(entity)), carriers[entity].scope) for entity in chosen]
+    api.each(first, apart)
+    # And by themselves: a server that heeds the first of a list only would be spared above.
+    alone = [((one,), scope) for misses, scope in first[:2] for one in misses]
+    api.each(api.sample(alone, 0.5, least=40), check)
 
 
 def _tempted(api: Api, ask: JsonObject) -> Exchange:
@@ -240,7 +239,32 @@ def entities_unite(api: Api) -> None:
                 how = "other rows" if set(got) != set(first) else "another order"
                 raise Broken(f"the same entities, rearranged or repeated, bring {how}", exchange)
 
+    def among_strangers(scope: JsonObject) -> None:
+        """A known symbol, at the end of a long list that brings nothing else."""
+        wanted = sets.of({"entities": everything[:1], **scope})
+        crowd = [f"{words.stranger}-{number}" for number in range(150)]
+        for entities in ([*crowd, everything[0]], [*crowd[:40], everything[0], *crowd[40:]]):
+            exchange = api.call({"entities": entities, **scope, "mode": "retrieve"})
+            if exchange.status in (413, 422):
+                return  # so long a list may be refused
+            got = frozenset(api.run.identify(api.read(exchange)))
+            if (
+                got != wanted
+                and not sets.capped(wanted)
+                and sets.steady({"entities": everything[:1], **scope})
+            ):
+                raise Broken(
+                    f"an entity that brings {len(wanted)} rows alone brings {len(got)} among {len(entities)}",
+                    exchange,
+                )
+
     everything = words.entities
+    for many in (everything[:3], (everything + [f"{words.stranger}-{number}" for number in range(24)])[:40]):
+        _taken(api, {"entities": many, **scopes[0], "mode": "retrieve"})
+    api.each(
+        [carried.scope for carried in api.probes if everything[0] in carried.trigger_entities][:2],
+        among_strangers,
+    )
     for scope in api.sample(scopes, 0.5, least=6):
         united((everything[:3], scope))
         united((everything[-4:], scope))
@@ -253,6 +277,14 @@ def entities_unite(api: Api) -> None:
     api.generate(some, arranged, max(4, api.profile.examples // 3))
     if not api.seen:
         raise NotExercised("no rows came back")
+
+
+def _taken(api: Api, ask: JsonObject) -> None:
+    """A valid request that is refused has no rows to compare: the refusal is the fault."""
+    exchange = api.call(ask)
+    if exchange.status in (400, 413, 422):
+        many = len(ask["entities"])
+        raise Broken(f"{many} entities in one request are refused with {exchange.status}", exchange)
 
 
 def _steady(api: Api, ask: JsonObject, rows: tuple[str, ...]) -> bool:
@@ -301,10 +333,21 @@ def an_unknown_entity_brings_nothing(api: Api) -> None:
             }
         )
     asks += [{**ask, "entities": [api.token("a"), api.token("b"), api.token("c")]} for ask in asks[:1]]
+    # A task is no signal, also when it names a symbol that would fire.
+    named: list[JsonObject] = [
+        {
+            "entities": [api.token("symbol")],
+            **one.scope,
+            "task": f"work on {' and '.join(one.trigger_entities)}"[:2000],
+        }
+        for one in api.sample(api.probes, 0.2, least=4)
+    ]
+    asks += [{**ask, "mode": "retrieve"} for ask in named]
     if api.may_compose(2):
         asks += [
             without(api.plain(), "mode"),
             *({"entities": [api.token("symbol")], **one.scope, "task": "tidy up"} for one in api.probes[:1]),
+            *named[:1],
         ]
 
     def check(ask: JsonObject) -> None:
@@ -333,6 +376,13 @@ def an_unknown_entity_brings_nothing(api: Api) -> None:
     api.each(asks, check)
 
 
+def _deep(value: object, levels: int) -> JsonObject:
+    """A value under so many objects and arrays by turns."""
+    for level in range(levels):
+        value = [value] if level % 2 else {"in": value}
+    return {"a": value}
+
+
 @promise("MATCH-7", needs=("rows",), pointer="components.schemas.ActionContext.args")
 def nested_values_fire(api: Api) -> None:
     """A value nested inside `action.args` (objects and arrays) fires."""
@@ -347,6 +397,9 @@ def nested_values_fire(api: Api) -> None:
             "an array of arrays": {"a": [[], ["x", [entity]]]},
             "six objects": {"a": {"b": {"c": {"d": {"e": {"f": entity}}}}}},
             "objects and arrays by turns": {"a": [{"b": [{"c": [{"d": entity}]}]}], "z": None},
+            "twelve objects and arrays": _deep(entity, 12),
+            "a long array": {"a": [*range(40), "x", *(f"v{n}" for n in range(40)), entity]},
+            "the last of many objects": {f"k{n}": {"v": f"w{n}"} for n in range(40)} | {"z": {"v": entity}},
         }
         tries += [
             (

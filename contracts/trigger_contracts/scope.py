@@ -7,13 +7,16 @@ held against all.
 
 from __future__ import annotations
 
+import itertools
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from trigger_contracts.asks import Vocabulary, near_misses, scope_choices
+from trigger_contracts.asks import Vocabulary, greppable, scope_choices
 from trigger_contracts.exchange import Answer, Exchange, JsonObject, Kind
 from trigger_contracts.json_values import is_array
 from trigger_contracts.modes import squeezed
+from trigger_contracts.near import near_misses
 from trigger_contracts.probes import AXES, Probe
 from trigger_contracts.promises import Broken, NotExercised, Unjudged, promise
 from trigger_contracts.run import Api, is_edge, without
@@ -21,6 +24,19 @@ from trigger_contracts.sets import Sets
 from trigger_contracts.watch import outside
 
 _REQUEST = "components.schemas.TriggerRequest"
+
+
+#: What stands for no value, or for any, in some client or console.
+_NOTHING = (" ", "\t", "null", "None", "undefined", "all", "any", "default", "0")
+
+
+def _one_of_each_axis(probes: Sequence[Probe]) -> list[Probe]:
+    """For each axis, the probe with the fewest axes that has it."""
+    found: list[Probe] = []
+    for axis in AXES:
+        holders = sorted((one for one in probes if axis in one.scope), key=lambda one: len(one.scope))
+        found += [one for one in holders[:1] if one not in found]
+    return found
 
 
 def _vocabulary(api: Api) -> Vocabulary:
@@ -45,6 +61,16 @@ def rows_carry_the_scope(api: Api) -> None:
                     api.answer(
                         {"entities": list(one.trigger_entities), **one.scope, axis: value, "mode": "retrieve"}
                     )
+
+    if words.groups:
+        crowd = [f"{words.stranger}-{number}" for number in range(120)]
+        api.call({"entities": words.entities[:40], "group_ids": crowd, "mode": "retrieve"})
+    # Each signal and option may have a query of its own.
+    for axis, value in api.sample(list(words.pairs()), 0.34, least=6):
+        for entity in [entity for entity in words.entities if greppable(entity)][:3]:
+            api.answer({"action": {"tool": entity, "args": {"k": entity}}, axis: value, "mode": "retrieve"})
+        for option in ({"include": ["lesson"]}, {"include": ["procedure"]}, {"task": "tidy up"}):
+            api.answer({"entities": words.entities[:40], axis: value, **option, "mode": "retrieve"})
 
     def check(drawn: tuple[JsonObject, list[str]]) -> None:
         scope, entities = drawn
@@ -169,6 +195,8 @@ def groups_unite(api: Api) -> None:
             api.saw()
 
     everything = words.entities[:40]
+    for first in words.groups[:2]:
+        _among_strangers(api, sets, words, first)
     for first in words.groups[:6]:
         check(([first, words.stranger], everything, {}))
         check(([words.stranger, first], everything, {}))
@@ -181,6 +209,23 @@ def groups_unite(api: Api) -> None:
     api.generate(st.tuples(some, words.entity_lists(), beside), check)
     if not api.seen:
         raise NotExercised("no group had rows")
+
+
+def _among_strangers(api: Api, sets: Sets, words: Vocabulary, group: str) -> None:
+    """A group among many that have no rows, at the end of them or repeated, brings what it brings alone."""
+    base: JsonObject = {"entities": words.entities[:40]}
+    alone = {**base, "group_ids": [group]}
+    crowd = [f"{words.stranger}-{number}" for number in range(60)]
+    for groups in ([*crowd[:12], group], [*crowd, group], [group, *crowd], [group, group]):
+        exchange = api.call({**base, "group_ids": groups, "mode": "retrieve"})
+        if exchange.status in (413, 422) and len(groups) > 20:
+            continue  # so long a list may be refused
+        got, wanted = frozenset(api.run.identify(api.read(exchange))), sets.of(alone)
+        if got != wanted and not sets.capped(got, wanted) and sets.steady(alone):
+            beside = "twice" if len(set(groups)) == 1 else f"among {len(groups) - 1} others"
+            raise Broken(f"a group that brings {len(wanted)} rows alone brings {len(got)} {beside}", exchange)
+        if wanted:
+            api.saw()
 
 
 @promise("SCOPE-5", needs=("rows",), pointer=_REQUEST)
@@ -210,6 +255,14 @@ def near_miss_scopes(api: Api) -> None:
     # A blank variable of a client, on an axis that the row lacks or has, must not widen the read.
     for one in api.sample(api.probes, 0.5, least=6):
         tries += [(one, {**one.scope, axis: ""}, axis) for axis in AXES[:3]]
+    # Nor may what a client writes for nothing, or for everything.
+    for number, (one, word) in enumerate(itertools.product(_one_of_each_axis(api.probes), _NOTHING)):
+        first = next(iter(one.scope))
+        tries.append((one, {**one.scope, first: [word] if first == "group_ids" else word}, first))
+        lacking = [axis for axis in AXES[:3] if axis not in one.scope]
+        if lacking:
+            axis = lacking[number % len(lacking)]
+            tries.append((one, {**one.scope, axis: word}, axis))
 
     def check(item: tuple[Probe, JsonObject, str]) -> None:
         one, scope, axis = item
@@ -282,12 +335,36 @@ def organisations_are_apart(api: Api) -> None:
         if mine.rows:
             api.saw()
 
-    api.each(api.sample(asks, least=16), check)
-    if api.may_compose(2):
-        ask = without(asks[0], "mode")
-        answer = api.answer(ask, role="other", owner=api.name)
+    chosen = api.sample(asks, least=16)
+    chosen += [
+        {"action": {"tool": entity, "args": {"k": entity}}, axis: value, "mode": "retrieve"}
+        for axis, value in list(words.pairs())[::3]
+        for entity in [entity for entity in words.entities if greppable(entity)][:2]
+    ]
+    chosen += [{**ask, "include": [type_]} for ask in asks[-2:] for type_ in ("lesson", "procedure")]
+    api.each(chosen, check)
+    for ask in asks[-1 : -len(asks) : -max(1, len(words.groups))][:4]:
+        if not api.may_compose():
+            break
+        answer = api.answer(without(ask, "mode"), role="other", owner=api.name)
         if {row.id for row in answer.rows} & {one.id for one in api.probes}:
             raise Broken("the other organisation's key sees rows of this one under compose", answer.exchange)
+        _foreign_text(api, answer)
+
+
+def _foreign_text(api: Api, answer: Answer) -> None:
+    """What the other organisation is told must not be this one's."""
+    block = squeezed(answer.context) if isinstance(answer.context, str) else ""
+    own = [squeezed(row.view.text) for row in api.run.known.values() if row.role == "other"]
+    for row in api.run.known.values():
+        tell = squeezed(row.view.text)[:48]
+        if row.role != "main" or len(tell) < 12 or any(tell in other for other in own):
+            continue
+        if tell in block:
+            raise Broken(
+                f"the other organisation's context carries the text of row {row.view.id} of this one",
+                answer.exchange,
+            )
 
 
 @promise("SCOPE-7", needs=("rows",), pointer=_REQUEST)
@@ -312,28 +389,11 @@ def concurrent_requests_stay_apart(api: Api) -> None:
         # Whether the echo is right without a crowd: if not, MODE-1 says so, and no crowd did it.
         if mode == "retrieve" or api.may_compose():
             api.answer({**asks[0], "mode": mode})
-    threads, rounds = api.profile.threads, api.profile.rounds
-    start = threading.Barrier(threads)
-    composing = api.run.options.compose_budget >= threads * 4
-
-    def talk(thread: int) -> list[tuple[int, Exchange]]:
-        start.wait(10)
-        found: list[tuple[int, Exchange]] = []
-        for turn in range(rounds):
-            at = (thread * 7 + turn * (thread + 1)) % len(asks)
-            ask = asks[at]
-            if composing and turn % 10 == 4 and api.may_compose():
-                ask = {**ask, "mode": "compose"}
-            found.append((at, api.call(ask, kind=Kind.ODD, owner=api.name, alone=False)))
-        api.run.target.drop_connection()
-        return found
-
-    with ThreadPoolExecutor(threads) as pool:
-        talks = [pool.submit(talk, thread) for thread in range(threads)]
-        seen = [pair for one in talks for pair in one.result()]
+    seen = _crowd(api, asks)
+    ours = [(at, exchange) for at, exchange in seen if exchange.request.role == "main"]
     judged: list[tuple[int, Answer]] = [
         (at, Answer(exchange))
-        for at, exchange in seen
+        for at, exchange in ours
         if exchange.status == 200 and isinstance(exchange.json, dict)
     ]
     wrong = [(at, answer) for at, answer in judged if _bled(api, answer, expected[at])]
@@ -342,12 +402,89 @@ def concurrent_requests_stay_apart(api: Api) -> None:
         ask = answer.exchange.request.ask or asks[at]
         if not any(_bled(api, api.answer(ask), expected[at]) for _ in range(3) if _affordable(api, ask)):
             what = _bled(api, answer, expected[at])
-            raise Broken(f"among {threads} concurrent requests, {what}", answer.exchange)
+            raise Broken(f"among {api.profile.threads} concurrent requests, {what}", answer.exchange)
     if wrong:
         raise Unjudged("the same requests go astray alone as well; other promises say how")
+    _among_others(api, asks, seen)
     if not judged:
         raise Unjudged("no concurrent request was answered")
     api.saw(len(judged))
+
+
+def _crowd(api: Api, asks: Sequence[JsonObject]) -> list[tuple[int, Exchange]]:
+    """All at once: the requests of several scopes, and among them some of the other organisation, some that
+    are refused for what they hold, and some without a key.
+    """
+    threads, rounds = api.profile.threads, api.profile.rounds
+    start = threading.Barrier(threads)
+    composing = api.run.options.compose_budget >= threads * 4
+    foreign = bool(api.run.options.other_api_key)
+
+    def talk(thread: int) -> list[tuple[int, Exchange]]:
+        start.wait(10)
+        found: list[tuple[int, Exchange]] = []
+        for turn in range(rounds):
+            at = (thread * 7 + turn * (thread + 1)) % len(asks)
+            ask = asks[at]
+            part = (turn + thread) % 10
+            if composing and part in (4, 9) and api.may_compose():
+                ask = {**ask, "mode": "compose"}
+            if part == 2 and foreign:
+                exchange = api.call(ask, kind=Kind.ODD, role="other", owner=api.name, alone=False)
+            elif part == 6:
+                exchange = api.call(ask, kind=Kind.KEYLESS, credentials=[], owner=api.name, alone=False)
+            elif part == 8:
+                empty = without(ask, "entities")
+                exchange = api.call(empty, kind=Kind.INVALID, owner=api.name, alone=False)
+            else:
+                exchange = api.call(ask, kind=Kind.ODD, owner=api.name, alone=False)
+            found.append((at, exchange))
+        api.run.target.drop_connection()
+        return found
+
+    with ThreadPoolExecutor(threads) as pool:
+        talks = [pool.submit(talk, thread) for thread in range(threads)]
+        return [pair for one in talks for pair in one.result()]
+
+
+def _among_others(api: Api, asks: Sequence[JsonObject], seen: Sequence[tuple[int, Exchange]]) -> None:
+    """What must not pass from one request of a crowd to another: a key, a refusal, the other's rows."""
+    probed = {one.id for one in api.probes}
+    crowd = f"among {api.profile.threads} concurrent requests"
+    for at, exchange in seen:
+        request, status = exchange.request, exchange.status
+        if request.kind is Kind.INVALID and status == 200:
+            alone = api.call(without(asks[at], "entities"), kind=Kind.INVALID)
+            if alone.status != 200:
+                raise Broken(f"{crowd}, one without a signal was answered 200", exchange)
+        elif request.kind is Kind.ODD and request.role == "other" and status == 200:
+            leaked = probed & {row.id for row in Answer(exchange).rows}
+            alone_too = leaked and probed & {row.id for row in api.answer(asks[at], role="other").rows}
+            if leaked and not alone_too:
+                raise Broken(
+                    f"{crowd}, the other organisation's key was given {len(leaked)} row(s) of this one",
+                    exchange,
+                )
+    _served_alone(api, asks, seen)
+
+
+def _served_alone(api: Api, asks: Sequence[JsonObject], seen: Sequence[tuple[int, Exchange]]) -> None:
+    """Valid requests that a crowd is refused and that are served alone; a failure now and then is ERR-3's."""
+    failed = [
+        (at, exchange)
+        for at, exchange in seen
+        if exchange.request.kind is Kind.ODD and exchange.status not in (None, 200, 429)
+    ]
+    if len(failed) <= max(2, len(seen) // 12):
+        return
+    at, exchange = failed[0]
+    ask = {**asks[at], "mode": "retrieve"}
+    if all(api.call(ask, role=exchange.request.role).status == 200 for _ in range(12)):
+        raise Broken(
+            f"among {api.profile.threads} concurrent requests, {len(failed)} valid ones of {len(seen)} were "
+            f"answered {exchange.status}",
+            exchange,
+        )
 
 
 def _affordable(api: Api, ask: JsonObject) -> bool:
@@ -360,6 +497,9 @@ def _bled(api: Api, answer: Answer, expected: frozenset[str]) -> str | None:
         fault = outside(row, ask)
         if fault:
             return fault
+    told = _told_outside(api, answer, ask)
+    if told:
+        return told
     got = frozenset(api.run.identify(answer))
     said = answer.body.get("mode")
     if "MODE-1" not in api.run.watch.findings and said in ("retrieve", "compose") and said != ask.get("mode"):
@@ -368,6 +508,27 @@ def _bled(api: Api, answer: Answer, expected: frozenset[str]) -> str | None:
         return f"a request was given {len(got - expected)} row(s) that it does not bring alone"
     if ask.get("mode") == "retrieve" and got != expected:
         return f"a request was given {len(got)} of the {len(expected)} rows that it brings alone"
+    return None
+
+
+def _told_outside(api: Api, answer: Answer, ask: JsonObject) -> str | None:
+    """The known row outside the scope whose text the context carries, if there is one."""
+    if not isinstance(answer.context, str):
+        return None
+    block = squeezed(answer.context)
+    known = list(api.run.known.values())
+    inside = [squeezed(row.text) for row in answer.rows]
+    inside += [
+        squeezed(row.view.text) for row in known if row.role == "main" and outside(row.view, ask) is None
+    ]
+    for row in known:
+        if row.role == "main" and outside(row.view, ask) is None:
+            continue
+        tell = squeezed(row.view.text)[:48]
+        if len(tell) < 12 or any(tell in other for other in inside):
+            continue
+        if tell in block:
+            return f"the context carries the text of row {row.view.id}, which is outside the scope"
     return None
 
 
@@ -386,29 +547,16 @@ def context_stays_in_scope(api: Api) -> None:
     def check(ask: JsonObject) -> None:
         if not api.may_compose():
             return
-        entities = ask["entities"]
         answer = api.answer(ask)
         if not isinstance(answer.context, str):
             return
-        block = squeezed(answer.context)
-        known = api.run.known.values()
-        inside = [squeezed(row.text) for row in answer.rows]
-        inside += [
-            squeezed(row.view.text) for row in known if row.role == "main" and outside(row.view, ask) is None
-        ]
-        for row in known:
-            if row.role == "main" and outside(row.view, ask) is None:
-                continue
-            text = squeezed(row.view.text)
-            tell = text[:48]
-            if len(tell) < 12 or any(tell in other for other in inside):
-                continue
-            if tell in block:
-                raise Broken(
-                    f"the context carries the text of row {row.view.id}, which is outside the scope",
-                    answer.exchange,
-                )
-            if row.role == "other" or set(row.view.trigger_entities) & set(entities):
+        told = _told_outside(api, answer, ask)
+        if told:
+            raise Broken(told, answer.exchange)
+        fired = set(ask["entities"])
+        for row in api.run.known.values():
+            beyond = row.role == "other" or outside(row.view, ask) is not None
+            if beyond and (row.role == "other" or set(row.view.trigger_entities) & fired):
                 api.saw()
 
     # Each axis leaks in its own way: two values of each come first, whatever the budget leaves.
