@@ -130,13 +130,17 @@ def no_signal(api: Api) -> None:
         for mode in ("retrieve", "compose")
     ]
     tries += [(what, without(ask, "mode")) for what, ask in tries[:6]]
+    without_signal: list[tuple[JsonObject, JsonObject]] = [
+        (api.plain(), {}),
+        (_anywhere(api)[-1], {"entities": []}),
+    ]
     tries = api.sample(tries, least=24)
     tries += [
         (
             f"a request with much and no signal ({mode})",
             {**without(base, "entities"), **_NO_SIGNAL, **nothing, "mode": mode},
         )
-        for base, nothing in ((api.plain(), {}), (_anywhere(api)[-1], {"entities": []}))
+        for base, nothing in without_signal
         for mode in ("retrieve", "compose")
     ]
     api.each(tries, lambda one: refused(api, one[1], one[0]))
@@ -445,16 +449,20 @@ def undeclared_fields(api: Api) -> None:
         base, extra = one
         before = api.rows(base)
         asked = {**base, **extra}
-        exchange = accepted(api, asked, f"the undeclared {', '.join(map(repr, extra))}")
+        # What it did to the rows is this promise's to say, and no other's.
+        exchange = accepted(api, asked, f"the undeclared {_listed(extra)}", owner=api.name)
         after = api.run.identify(api.read(exchange))
         if set(before) != set(after) and set(api.rows(base)) == set(before):
             raise Broken(
-                (
-                    f"the undeclared {', '.join(map(repr, extra))} "
-                    f"changed the rows from {len(before)} to {len(after)}"
-                ),
+                f"the undeclared {_listed(extra)} changed the rows from {len(before)} to {len(after)}",
                 exchange,
             )
+        kept = {row.id: set(row.raw) for row in api.read(exchange).rows}
+        lost = {
+            name for row in api.answer(base).rows for name in set(row.raw) - kept.get(row.id, set(row.raw))
+        }
+        if lost:
+            raise Broken(f"the undeclared {_listed(extra)} took {sorted(lost)} from the rows", exchange)
 
     tries: list[tuple[JsonObject, JsonObject]] = [(base, _UNDECLARED) for base in bases]
     # Of no type that a hasty check would take: what is not declared is not checked either.
@@ -476,6 +484,11 @@ def undeclared_fields(api: Api) -> None:
             )
         )
     api.each(acts, check)
+
+
+def _listed(fields: JsonObject) -> str:
+    names = [repr(name) for name in fields]
+    return ", ".join(names) if len(names) < 5 else f"{', '.join(names[:3])} and {len(names) - 3} more"
 
 
 @promise("VAL-10", level="should", pointer=f"{_REQUEST}.include")

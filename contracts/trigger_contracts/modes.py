@@ -52,7 +52,7 @@ def _compose(api: Api) -> Iterator[tuple[JsonObject, Answer]]:
         )
         action = {"tool": one.trigger_entities[0], "args": {"k": list(one.trigger_entities)}}
         asks.append({"action": action, **one.scope})
-    for ask in asks[: 18 + api.profile.repeats // 40]:
+    for ask in asks[: 16 + api.profile.repeats // 40]:
         if not api.may_compose():
             break
         yield ask, api.answer({**ask, "mode": "compose"})

@@ -43,7 +43,7 @@ class _OpenDoor(Behaviour):
 )  # fmt: skip
 class AuthOffForCompose(_OpenDoor):
     def open(self, body: dict[str, Any]) -> bool:
-        return body.get("mode", "compose") == "compose"
+        return bool(body.get("mode", "compose") == "compose")
 
 
 @breaks(

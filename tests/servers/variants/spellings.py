@@ -413,9 +413,8 @@ class RetryUnit(Behaviour):
 
 @breaks(
     "RATE-2",
-    "ERR-3",
     name="200-for-429",
-    also=f"{SETS} SHAPE-1 ROB-1 MATCH-6 MODE-1 SHAPE-3",
+    also=f"{SETS} ERR-3 SHAPE-1 ROB-1 MATCH-6 MODE-1 SHAPE-3",
     needs="limit",
     rate_limit=NARROW,
     story="Over the limit an answer without rows and with a warning is sent, not to fail hooks.",
@@ -466,7 +465,9 @@ class _Undeclared(Behaviour):
         raise NotImplementedError
 
 
-@breaks("VAL-9", name="camel-aliases", story="Fields are also read by their names in camel case.")
+@breaks(
+    "VAL-9", name="camel-aliases", also="VAL-2", story="Fields are also read by their names in camel case."
+)
 class CamelAliases(_Undeclared):
     def heeded(self, value: dict[str, Any]) -> dict[str, Any]:
         names = {"userId": "user_id", "agentId": "agent_id", "appId": "app_id", "groupIds": "group_ids"}
@@ -476,6 +477,7 @@ class CamelAliases(_Undeclared):
 @breaks(
     "VAL-9",
     name="names-in-any-case",
+    also="MODE-1",
     story="Field names are matched whatever their case, as some parsers do.",
 )
 class NamesInAnyCase(_Undeclared):
@@ -513,9 +515,8 @@ class FieldsProject(Behaviour):
 
 @breaks(
     "VAL-9",
-    "SHAPE-1",
     name="stream-streams",
-    also="",
+    also="SHAPE-1",
     story="`stream: true` makes the answer an event stream.",
 )
 class StreamStreams(Behaviour):
