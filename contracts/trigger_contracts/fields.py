@@ -451,6 +451,8 @@ def undeclared_fields(api: Api) -> None:
         asked = {**base, **extra}
         # What it did to the rows is this promise's to say, and no other's.
         exchange = accepted(api, asked, f"the undeclared {_listed(extra)}", owner=api.name)
+        if not is_object(exchange.json):
+            raise Broken(f"the undeclared {_listed(extra)} made the answer another than JSON", exchange)
         after = api.run.identify(api.read(exchange))
         if set(before) != set(after) and set(api.rows(base)) == set(before):
             raise Broken(

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from trigger_contracts.exchange import Answer, JsonObject
+from trigger_contracts.json_values import is_array
 from trigger_contracts.promises import Broken, NotExercised, Unjudged, promise
 from trigger_contracts.run import Api, without
 from trigger_contracts.sets import Sets
@@ -177,8 +178,8 @@ def unapplied_drops_nothing(api: Api) -> None:
         raw = sets.of(without(ask, "task"))
         if sets.capped(raw) or not raw:
             continue
-        if answer.applied not in (True, False):
-            raise Unjudged("context_selection_applied is no boolean (see SHAPE-1)")
+        if answer.applied not in (True, False) or not is_array(answer.body.get("data")):
+            raise Unjudged("a composed answer has not the form of one (see SHAPE-1)")
         dropped = raw - set(api.run.identify(answer))
         if dropped and not answer.applied:
             raise Broken(

@@ -115,3 +115,53 @@ def near_entities(entity: str) -> list[str]:
         f"use {entity} here",
     ]
     return [one for one in dict.fromkeys(candidates) if one and one != entity]
+
+
+def near_keys(key: str, name: str) -> dict[str, tuple[str, str]]:
+    """Keys that a loose comparison takes for `key`, each with an expression of the shell that makes it of
+    the variable `name`: what a report shows can be run, and holds no key.
+    """
+    half, piped = len(key) // 2, f'printf %s "${name}"'
+    found = {
+        "with its case swapped": (key.swapcase(), f"$({piped} | tr a-zA-Z A-Za-z)"),
+        "in upper case": (key.upper(), f"$({piped} | tr a-z A-Z)"),
+        "in lower case": (key.lower(), f"$({piped} | tr A-Z a-z)"),
+        "without its last character": (key[:-1], f"${{{name}%?}}"),
+        "without its first character": (key[1:], f"${{{name}#?}}"),
+        "cut to its first half": (key[:half], f"$({piped} | cut -c1-$((${{#{name}}}/2)))"),
+        "cut to its first eight characters": (key[:8], f"$({piped} | cut -c1-8)"),
+        "with a character added": (f"{key}x", f"${{{name}}}x"),
+        "with a digit added": (f"{key}0", f"${{{name}}}0"),
+        "with a character before it": (f"x{key}", f"x${{{name}}}"),
+        "twice in a row": (key + key, f"${{{name}}}${{{name}}}"),
+        "with a wildcard": (f"{key[:-1]}*", f"${{{name}%?}}*"),
+        "with another wildcard": (f"{key[:-1]}%", f"${{{name}%?}}%"),
+        "as a lone wildcard": ("*", "*"),
+        "as a lone per cent sign": ("%", "%"),
+        "within single quotes": (f"'{key}'", f"'${{{name}}}'"),
+        "within double quotes": (f'"{key}"', f'\\"${{{name}}}\\"'),
+        "with a word after it": (f"{key} x", f"${{{name}}} x"),
+        "with a comma and a word after it": (f"{key},x", f"${{{name}}},x"),
+        "without its punctuation": (
+            "".join(one for one in key if one not in "-_."),
+            f"$({piped} | tr -d _.-)",
+        ),
+        "with its dashes and underscores changed": (
+            key.translate({ord("-"): "_", ord("_"): "-"}),
+            f"$({piped} | tr _- -_)",
+        ),
+    }
+    size = f"${{#{name}}}"
+    for what, at, place in (
+        ("its first character", 0, "1"),
+        ("a character of its first half", len(key) // 4, f"$(({size}/4+1))"),
+        ("its middle character", half, f"$(({size}/2+1))"),
+        ("a character of its second half", len(key) * 3 // 4, f"$(({size}*3/4+1))"),
+        ("its last character", len(key) - 1, f"$(({size}))"),
+    ):
+        letter = "x" if key[at] != "x" else "y"
+        found[f"with {what} replaced"] = (
+            key[:at] + letter + key[at + 1 :],
+            f'$({piped} | sed "s/./{letter}/{place}")',
+        )
+    return found

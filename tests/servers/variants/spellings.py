@@ -72,7 +72,7 @@ class LatinBodies(_Raw):
 @breaks(
     "SHAPE-1",
     name="ok-with-error-body",
-    also=f"{SETS} MATCH-6 SHAPE-3",
+    also=f"{SETS} MATCH-6 SHAPE-3 MODE-1",
     story="No rows are reported as an error body under a 200.",
 )
 class OkWithErrorBody(_Raw):
@@ -414,7 +414,7 @@ class RetryUnit(Behaviour):
 @breaks(
     "RATE-2",
     name="200-for-429",
-    also=f"{SETS} ERR-3 SHAPE-1 ROB-1 MATCH-6 MODE-1 SHAPE-3",
+    also=f"{SETS} ERR-3 RATE-1 SHAPE-1 ROB-1 MATCH-6 MODE-1 SHAPE-3",
     needs="limit",
     rate_limit=NARROW,
     story="Over the limit an answer without rows and with a warning is sent, not to fail hooks.",
