@@ -11,6 +11,7 @@ import contextlib
 import gzip
 import http.client
 import os
+import re
 import socket
 import ssl
 import threading
@@ -25,6 +26,10 @@ from trigger_contracts.options import Options
 #: An answer longer than this is cut: nothing in the contract comes near it.
 LONGEST = 16 * 1024 * 1024
 _STALE_AFTER = 0.5
+#: The alerts by which a server says what it thinks of the client's certificate, or of its absence.
+_WANTS_A_CERTIFICATE = re.compile(
+    r"ALERT_(CERTIFICATE|BAD_CERT|UNSUPPORTED_CERT|UNKNOWN_CA|HANDSHAKE_FAILURE)"
+)
 
 
 class Unreachable(Exception):
@@ -117,7 +122,7 @@ class Wire:
             connection.putheader("Content-Length", str(len(request.body)))
         try:
             connection.endheaders(request.body or None)
-        except (BrokenPipeError, ConnectionResetError):
+        except (BrokenPipeError, ConnectionResetError, ssl.SSLEOFError):
             # A refusal may come before the whole body was read: what was said still counts.
             if connection.sock is None:
                 raise
@@ -177,6 +182,13 @@ def _said(error: BaseException) -> str:
                 f"the certificate is not trusted ({error.verify_message}); "
                 "--ca-bundle FILE names your own authority"
             )
+        case ssl.SSLError() if error.reason and _WANTS_A_CERTIFICATE.search(error.reason):
+            return (
+                f"the target wants to see another client certificate ({error.reason}); "
+                "--client-cert FILE shows yours"
+            )
+        case ssl.SSLEOFError():
+            return "TLS failed (the connection was closed)"
         case ssl.SSLError():
             return f"TLS failed ({error.reason})"
         case TimeoutError():
