@@ -205,18 +205,22 @@ def evidence(run: Run, message: str, exchange: Exchange | None) -> Evidence:
     request = exchange.request
     headers = "\n".join(f"{name}: {value}" for name, value in request.shown)
     sent = (
-        f"{request.method}\n{headers}\n\n{_shown(redact(request.body.decode('utf-8', 'backslashreplace')))}"
+        f"{request.method}\n{headers}\n\n{_shown(redact, request.body.decode('utf-8', 'backslashreplace'))}"
     )
     if exchange.reply is None:
         got = exchange.failure or "no answer"
     else:
         reply = "\n".join(f"{name}: {value}" for name, value in exchange.reply.headers)
-        got = redact(f"{exchange.reply.status}\n{reply}") + f"\n\n{_shown(redact(exchange.text))}"
+        got = redact(f"{exchange.reply.status}\n{reply}") + f"\n\n{_shown(redact, exchange.text)}"
     return Evidence(redact(message), redact(sent), redact(got), redact(curl(exchange, run.options.url)))
 
 
-def _shown(text: str) -> str:
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}… ({len(text)} characters)"
+def _shown(redact: Callable[[str], str], text: str) -> str:
+    """The beginning of a text; what is not shown need not be searched for keys, which takes its time."""
+    beginning = redact(text[: _LONGEST_SHOWN * 4])
+    if len(text) <= _LONGEST_SHOWN * 4 and len(beginning) <= _LONGEST_SHOWN:
+        return beginning
+    return f"{beginning[:_LONGEST_SHOWN]}… ({len(text)} characters)"
 
 
 def contract_defects() -> tuple[Defect, ...]:

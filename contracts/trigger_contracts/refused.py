@@ -154,20 +154,25 @@ _MACHINE = "usr|home|srv|opt|var|root|etc|tmp|mnt|proc|nix|private|Users|github|
 #: Folders of a container, which may begin an address as well: a file must end the path.
 _CONTAINER = "app|workspace|build|code|src|data|lib|layers|function|run"
 _SOURCE = "py|pyc|js|mjs|ts|go|rs|java|kt|rb|php|cs|so|dll|sql|sock|db|sqlite|ini|toml|pem|key|log"
+# Every repetition is bounded, so that no text takes longer than its length.
 _TRACES = (
     re.compile(r"Traceback \(most recent call last\)"),
-    re.compile(r'File "[^"]+", line \d+'),
-    re.compile(rf"(?<![\w/:.])/(?:{_MACHINE})/[\w.@/-]+"),
-    re.compile(rf"(?<![\w/:.])/(?:{_CONTAINER})/[\w.@/-]*\.\w+\b"),
-    re.compile(r"\bfile:/+[\w.@/-]+"),
-    re.compile(rf"(?<![\w/:.?=])(?:[\w.-]+/)+[\w.-]+\.(?:{_SOURCE})\b"),
-    re.compile(r"[A-Za-z]:\\+(?:[\w .-]+\\+)+[\w.-]+"),
-    re.compile(r"\bat [\w$.<>]+\((?:[\w./-]+:\d+(?::\d+)?|Native Method)\)"),
-    re.compile(r"\b[\w/-]+\.(?:py|js|ts|go|rs|java|rb|php|cs)(?::\d+|\", line \d+|, line \d+)"),
+    re.compile(r'File "[^"]{1,300}", line \d+'),
+    re.compile(rf"(?<![\w/:.])/(?:{_MACHINE})/[\w.@/-]{{1,200}}"),
+    re.compile(rf"(?<![\w/:.])/(?:{_CONTAINER})/[\w.@/-]{{0,200}}\.\w{{1,9}}\b"),
+    re.compile(r"\bfile:/{1,4}[\w.@/-]{1,200}"),
+    re.compile(rf"(?<![\w/:.?=-])(?:[\w.-]{{1,60}}/){{1,12}}[\w.-]{{1,60}}\.(?:{_SOURCE})\b"),
+    re.compile(r"\b[A-Za-z]:\\+(?:[\w .-]{1,60}\\+){1,12}[\w.-]+"),
+    re.compile(r"\bat [\w$.<>]{1,200}\((?:[\w./-]{1,100}:\d+(?::\d+)?|Native Method)\)"),
+    re.compile(
+        r"(?<![\w/-])[\w/-]{1,200}\.(?:py|js|ts|go|rs|java|rb|php|cs)(?::\d+|\", line \d+|, line \d+)"
+    ),
     re.compile(r"\b(?:site-packages|node_modules|goroutine \d+ \[)"),
     re.compile(r"\bpanic: runtime error"),
 )
 _LINK = re.compile(r"\b(?!file:)[a-z]+://[^\s\"']+")
+#: No more of an error than this is searched: nobody prints a longer one by intent.
+_LONGEST_READ = 200_000
 #: Headers whose values are addresses by their nature.
 _ADDRESSED = ("location", "content-location", "link", "set-cookie", "refresh", "content-security-policy")
 
@@ -179,6 +184,7 @@ def leak(exchange: Exchange) -> str | None:
     if exchange.reply is not None:
         shown += [value for name, value in exchange.reply.headers if name.lower() not in _ADDRESSED]
     for part in shown:
+        part = part[:_LONGEST_READ]
         text = _LINK.sub("", part).replace('\\"', '"')
         for pattern in _TRACES:
             for found in pattern.finditer(text):

@@ -577,6 +577,6 @@ def context_stays_in_scope(api: Api) -> None:
     # Each axis leaks in its own way: two values of each come first, whatever the budget leaves.
     first = [ask for axis in AXES for ask in [one for one in asks if set(one) == {"entities", axis}][:2]]
     rest = api.sample([ask for ask in asks if ask not in first], least=8)
-    api.each((first + rest)[: 12 + api.profile.repeats // 20], check)
+    api.each((first + rest)[: 10 + api.profile.repeats // 20], check)
     if not api.seen:
         raise NotExercised("no compose answer had a context beside rows of another scope")

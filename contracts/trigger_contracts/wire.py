@@ -8,7 +8,6 @@ whole.
 from __future__ import annotations
 
 import contextlib
-import gzip
 import http.client
 import os
 import re
@@ -34,6 +33,10 @@ _WANTS_A_CERTIFICATE = re.compile(
 
 class Unreachable(Exception):
     """No answer came; the text says how."""
+
+
+class TooLong(ValueError):
+    """The answer has no end in sight."""
 
 
 class Wire:
@@ -154,7 +157,7 @@ def _read(response: http.client.HTTPResponse, deadline: float) -> bytes:
         pieces.append(piece)
         total += len(piece)
         if total > LONGEST:
-            raise ValueError(f"the answer is longer than {LONGEST} bytes")
+            raise TooLong
         if time.monotonic() > deadline:
             raise TimeoutError("the answer never ended")
     if response.length:
@@ -164,14 +167,17 @@ def _read(response: http.client.HTTPResponse, deadline: float) -> bytes:
 
 
 def _decoded(body: bytes, encoding: str | None) -> bytes:
-    try:
-        if encoding == "gzip":
-            return gzip.decompress(body)
-        if encoding == "deflate":
-            return zlib.decompress(body)
-    except (OSError, zlib.error, EOFError):
+    """The body less its compression, as far as the longest answer goes; as it came where it lies about it."""
+    bits = {"gzip": 31, "deflate": zlib.MAX_WBITS}.get((encoding or "").strip().lower())
+    if bits is None:
         return body
-    return body
+    try:
+        whole = zlib.decompressobj(bits).decompress(body, LONGEST + 1)
+    except zlib.error:
+        return body
+    if len(whole) > LONGEST:
+        raise TooLong
+    return whole
 
 
 def _said(error: BaseException) -> str:
@@ -209,6 +215,8 @@ def _said(error: BaseException) -> str:
             return os.strerror(error.errno) if error.errno else type(error).__name__
         case UnicodeError():
             return "the host name is not one that can be looked up"
+        case TooLong():
+            return f"the answer is longer than {LONGEST >> 20} MB"
         case _:
             return f"what came back is no proper HTTP ({type(error).__name__})"
 
