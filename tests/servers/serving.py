@@ -60,7 +60,7 @@ class Server(uvicorn.Server):
             uvicorn.Config(
                 application(behaviour),
                 loop="asyncio",
-                http="h11",
+                http="httptools",
                 ws="none",
                 lifespan="off",
                 interface="asgi3",
