@@ -17,6 +17,7 @@ import threading
 import time
 import zlib
 from functools import lru_cache
+from typing import cast
 from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -116,11 +117,12 @@ class Wire:
             lines.append(b"Content-Length: %d\r\n" % len(request.body))
         if connection.sock is None:
             connection.connect()
+        taken = cast("socket.socket", connection.sock)
         # A refusal may come before the whole body was read: what was said still counts.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             connection.send(b"".join((*lines, b"\r\n", request.body)))
         _acknowledge_at_once(connection)
-        with http.client.HTTPResponse(connection.sock, method=request.method) as response:
+        with http.client.HTTPResponse(taken, method=request.method) as response:
             response.begin()
             _acknowledge_at_once(connection)
             body = _read(response, deadline)
