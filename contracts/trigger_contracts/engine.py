@@ -10,6 +10,7 @@ import contextlib
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from trigger_contracts.exchange import Exchange, curl
 from trigger_contracts.options import Options
@@ -226,9 +227,14 @@ def _shown(redact: Callable[[str], str], text: str) -> str:
 def contract_defects() -> tuple[Defect, ...]:
     """What is wrong with the contract itself: told once, and never held against a target."""
     from trigger_contracts.document import source
+
+    return _defects(source())
+
+
+@lru_cache(maxsize=2)
+def _defects(text: str) -> tuple[Defect, ...]:
     from trigger_contracts.lint import lint
     from trigger_contracts.reading import parse
 
-    text = source()
     found = lint(parse(text), text)
     return tuple(Defect(one.defect, one.pointer, one.message, one.line) for one in found)

@@ -268,10 +268,11 @@ def entities_unite(api: Api) -> None:
         [carried.scope for carried in api.probes if everything[0] in carried.trigger_entities][:2],
         among_strangers,
     )
-    for scope in api.sample(scopes, 0.5, least=6):
+    for number, scope in enumerate(api.sample(scopes, 0.5, least=6)):
         united((everything[:3], scope))
         united((everything[-4:], scope))
-        united((everything[:40], scope))
+        if number < 2 or api.profile.sample == 1:  # each entity is asked for alone
+            united((everything[:40], scope))
         united(([words.stranger, everything[0]], scope))
         united(([everything[0], words.stranger], scope))
         arranged((everything[:5], scope))

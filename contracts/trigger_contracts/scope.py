@@ -110,7 +110,7 @@ def an_axis_only_narrows(api: Api) -> None:
         if before:
             api.saw()
 
-    for one in api.sample(api.probes, 0.5, least=6):
+    for one in api.sample(api.probes, min(0.5, api.profile.sample), least=6):
         for scope in scope_choices(one):
             for axis in AXES:
                 stranger = [words.stranger] if axis == "group_ids" else words.stranger

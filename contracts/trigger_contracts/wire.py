@@ -16,7 +16,9 @@ import ssl
 import threading
 import time
 import zlib
-from urllib.parse import urlsplit
+from functools import lru_cache
+from typing import cast
+from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from trigger_contracts.exchange import Reply, Request
@@ -48,7 +50,7 @@ class Wire:
         self._host = parts.hostname or ""
         self._port = parts.port or (443 if self._secure else 80)
         self._netloc = parts.netloc
-        self._path = urlsplit(options.url).path
+        self._path = quote(urlsplit(options.url).path, safe="/%:@!$&'()*+,;=~")
         self._timeout = options.timeout
         self._context = tls_context(options) if self._secure else None
         proxy = None if proxy_bypass(self._host) else getproxies().get(parts.scheme)
@@ -117,26 +119,36 @@ class Wire:
         path = self._path
         if self._proxy is not None and self._context is None:
             path = f"http://{self._netloc}{path}"
-        connection.putrequest(request.method, path, skip_host=True, skip_accept_encoding=True)
-        connection.putheader("Host", self._netloc)
-        for name, value in request.headers:
-            connection.putheader(name, value.encode("utf-8"))
+        lines = [f"{request.method} {path} HTTP/1.1\r\nHost: {self._netloc}\r\n".encode("latin-1")]
+        lines += [_line(name, value) for name, value in request.headers]
         if request.method == "POST" or request.body:
-            connection.putheader("Content-Length", str(len(request.body)))
-        try:
-            connection.endheaders(request.body or None)
-        except (BrokenPipeError, ConnectionResetError, ssl.SSLEOFError):
-            # A refusal may come before the whole body was read: what was said still counts.
-            if connection.sock is None:
-                raise
+            lines.append(b"Content-Length: %d\r\n" % len(request.body))
+        if connection.sock is None:
+            connection.connect()
+        taken = cast("socket.socket", connection.sock)
+        # A refusal may come before the whole body was read: what was said still counts.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLEOFError):
+            connection.send(b"".join((*lines, b"\r\n", request.body)))
         _acknowledge_at_once(connection)
-        response = connection.getresponse()
-        _acknowledge_at_once(connection)
-        body = _read(response, deadline)
+        with http.client.HTTPResponse(taken, method=request.method) as response:
+            response.begin()
+            _acknowledge_at_once(connection)
+            body = _read(response, deadline)
         headers = tuple(response.headers.items())
         self._local.used = time.monotonic()
         self._local.closing = response.will_close
+        if response.will_close:
+            connection.close()
         return Reply(response.status, headers, _decoded(body, response.headers.get("Content-Encoding")))
+
+
+@lru_cache(maxsize=256)
+def _line(name: str, value: str) -> bytes:
+    """A header as it is sent; most are the same in every request."""
+    sent = f"{name}: {value}".encode()
+    if b"\r" in sent or b"\n" in sent:
+        raise ValueError(f"the header {name} would break its line")
+    return sent + b"\r\n"
 
 
 def _acknowledge_at_once(connection: http.client.HTTPConnection) -> None:
@@ -162,7 +174,6 @@ def _read(response: http.client.HTTPResponse, deadline: float) -> bytes:
             raise TimeoutError("the answer never ended")
     if response.length:
         raise http.client.IncompleteRead(b"", response.length)
-    response.close()  # the connection is kept; reading alone may not tell it that the answer ended
     return b"".join(pieces)
 
 

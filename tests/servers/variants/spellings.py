@@ -362,6 +362,9 @@ class QuotaStands(Behaviour):
     story="All keys of an organisation share one bucket.",
 )
 class LimitPerOrganisation(Behaviour):
+    def allowance(self, key: str) -> Rate:
+        return self.rate
+
     def meter(self, key: str) -> str:
         return self.organisation(key)
 
