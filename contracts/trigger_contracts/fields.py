@@ -124,16 +124,17 @@ def no_scope(api: Api) -> None:
     ]
     tries += [(what, without(ask, "mode")) for what, ask in tries[:6]]
     tries = api.sample(tries, least=24)
+    without_scope: list[tuple[JsonObject, JsonObject]] = [
+        (api.plain(task="tidy up", include=["lesson"]), {}),
+        (_anywhere(api)[-1], {"group_ids": []}),
+        (acted(api), {"user_id": None}),
+    ]
     tries += [
         (
             f"a request with much and no scope ({mode})",
             {**without(base, *AXES), **_NO_SCOPE, **nothing, "mode": mode},
         )
-        for base, nothing in (
-            (api.plain(task="tidy up", include=["lesson"]), {}),
-            (_anywhere(api)[-1], {"group_ids": []}),
-            (acted(api), {"user_id": None}),
-        )
+        for base, nothing in without_scope
         for mode in ("retrieve", "compose")
     ]
     api.each(tries, lambda one: refused(api, one[1], one[0]))

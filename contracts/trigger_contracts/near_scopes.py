@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import cast
 
 from trigger_contracts.asks import Vocabulary
 from trigger_contracts.exchange import JsonObject, Kind
@@ -106,9 +107,7 @@ def near_miss_scopes(api: Api) -> None:
 
 def _shown(value: object) -> str:
     """A scope value, or how many there are."""
-    if not is_array(value) and not isinstance(value, tuple):
-        return repr(value)
-    several: list[object] = list(value)
+    several = list(cast("Sequence[object]", value)) if isinstance(value, list | tuple) else [value]
     return repr(several[0]) if len(several) == 1 else f"of {len(several)} values"
 
 
