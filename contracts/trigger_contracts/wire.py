@@ -119,7 +119,7 @@ class Wire:
             connection.connect()
         taken = cast("socket.socket", connection.sock)
         # A refusal may come before the whole body was read: what was said still counts.
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLEOFError):
             connection.send(b"".join((*lines, b"\r\n", request.body)))
         _acknowledge_at_once(connection)
         with http.client.HTTPResponse(taken, method=request.method) as response:
