@@ -38,7 +38,9 @@ class BenchConflict(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Bench:
-    """One world. `lifetime`: seconds without use after which it is gone; None: never."""
+    """One world. `lifetime`: seconds without use after which it is gone; None: never. `fault_header`: whether
+    clients may ask for a fault by header.
+    """
 
     name: str
     store: Store
@@ -47,6 +49,7 @@ class Bench:
     journal: Journal
     lifetime: float | None = None
     used: float = 0.0
+    fault_header: bool = False
 
 
 class Benches:
@@ -112,6 +115,7 @@ class Benches:
         name: str | None = None,
         lifetime: float = LIFETIME,
         journal: int | None = None,
+        fault_header: bool = False,
     ) -> Bench:
         """Make a bench that answers from these fixtures. Its keys are new ones, the limits of the fixtures'
         keys kept.
@@ -137,6 +141,7 @@ class Benches:
                 journal=Journal(self.default.journal.size if journal is None else journal),
                 lifetime=lifetime,
                 used=self._clock(),
+                fault_header=fault_header,
             )
             self._keyring.admit(bench, corpus.organisations.values())
             self._benches[name] = bench
@@ -153,6 +158,19 @@ class Benches:
             if bench is None:
                 raise UnknownBench(f"there is no bench {name!r}: it was never made, was closed, or expired")
             self._keyring.dismiss(bench)
+
+    def reset(self, name: str) -> None:
+        """Begin anew in this bench, and in no other: rows, organisations and keys as at the start, no calls,
+        nothing counted, and a clock that runs with real time. Raises `UnknownBench`.
+        """
+        with self._lock:
+            bench = self.named(name)
+            bench.store.reset()
+            self._keyring.admit(bench, bench.store.organisations.values())
+            bench.limiter.clear()
+            bench.clock.reset()
+            bench.limiter.clear()  # what a call in flight counted on the moved clock
+            bench.journal.clear()
 
     def _let_go(self) -> None:
         now = self._clock()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -48,6 +48,10 @@ class Counters(Protocol):
         """Look at the window `name` without counting; one that is closed has seen nothing."""
         ...
 
+    def clear(self, names: Iterable[str]) -> None:
+        """Close these windows: what they counted is forgotten."""
+        ...
+
 
 class MemoryCounters:
     """Windows of this process, on the clock that it is given."""
@@ -73,6 +77,12 @@ class MemoryCounters:
             now = self._clock()
             closes, seen = self._windows.get(name, (now, 0))
         return Count(seen, _until(closes, now)) if now < closes else Count(0, 0)
+
+    def clear(self, names: Iterable[str]) -> None:
+        """Close these windows."""
+        with self._lock:
+            for name in names:
+                self._windows.pop(name, None)
 
 
 def _until(closes: float, now: float) -> int:
@@ -106,6 +116,11 @@ class RedisCounters:
     def peek(self, name: str) -> Count:
         """Look at a window."""
         return Count(self._storage.get(name), self._reset(name))
+
+    def clear(self, names: Iterable[str]) -> None:
+        """Close these windows, for every process that counts in them."""
+        for name in names:
+            self._storage.clear(name)
 
     def _reset(self, name: str) -> int:
         # The storage tells expiry in whole seconds, rounded; half a second too little would be refused again.
@@ -180,6 +195,16 @@ class Limiter:
         self._counters = counters
         self._overrides = overrides or Overrides()
         self._windows: dict[str, list[_Window]] = {}
+        self._opened: set[str] = set()
+
+    def forget(self) -> None:
+        """Look the limits up anew: the organisations have changed. What was counted stays counted."""
+        self._windows = {}
+
+    def clear(self) -> None:
+        """Forget what was counted in every window that was ever opened here."""
+        self._counters.clear(list(self._opened))
+        self.forget()
 
     def spend(self, caller: Caller) -> tuple[Quota | None, RateLimited | None]:
         """Count one request of this caller; return what its headers say, and the refusal if it came too soon.
@@ -205,6 +230,7 @@ class Limiter:
         known = self._windows.get(caller.key.key)
         if known is None:
             known = self._windows[caller.key.key] = list(self._limits_of(caller))
+            self._opened.update(window.name for window in known)
         return known
 
     def _limits_of(self, caller: Caller) -> Iterator[_Window]:

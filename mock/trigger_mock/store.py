@@ -44,6 +44,12 @@ class Store:
         """All rows of all types, in an order of no meaning."""
         return self._corpus.rows
 
+    def reset(self) -> None:
+        """Return to the origin."""
+        with self._lock:
+            self._corpus = self._origin
+            self.memories = by_organisation(self._origin)
+
 
 def by_organisation(corpus: Corpus) -> dict[str, Memories]:
     """Index the rows of each organisation."""
