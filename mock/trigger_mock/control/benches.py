@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from flask import Blueprint, current_app
-from pydantic import Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from trigger_fixtures import ApiKey, Corpus, FixtureErrors, Organisation, load
 from trigger_fixtures.rules import document_problems
 from trigger_mock.benches import DEFAULT, LIFETIME, Bench, Benches
 from trigger_mock.control import PREFIX
-from trigger_mock.control.operations import Declined, Strict, Whole, operation
+from trigger_mock.control.operations import Declined, Strict, operation, whole
 
 routes = Blueprint("benches", __name__)
 
@@ -47,7 +47,7 @@ class NewBench(Strict):
     expires_after: Annotated[float, Field(ge=1, le=LONGEST_LIFE)] = Field(
         LIFETIME, description="Seconds without use after which it is gone."
     )
-    journal: Annotated[Whole, Field(ge=0, le=LARGEST_JOURNAL)] | None = Field(
+    journal: Annotated[int, Field(ge=0, le=LARGEST_JOURNAL), BeforeValidator(whole)] | None = Field(
         None, description="Calls that its journal keeps; as many as the default bench unless given."
     )
     fault_header: bool = Field(False, description="Whether clients may ask for a fault by header.")

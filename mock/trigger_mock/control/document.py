@@ -12,11 +12,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import trigger_fixtures
 from flask import Blueprint, Flask, current_app
 from pydantic import BaseModel, Field, TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 
+import trigger_fixtures
 from trigger_mock.control import PREFIX
 from trigger_mock.control.operations import JSON, Operation, Strict, operation
 
@@ -171,11 +171,14 @@ def _schemas(
     told: list[Operation],
 ) -> tuple[dict[tuple[int, str], dict[str, Any]], dict[str, Any]]:
     """The schemas of all bodies and answers, by operation and side, and what they refer to."""
-    inputs: list[tuple[int, JsonSchemaMode, TypeAdapter[Any]]] = [(-1, "serialization", TypeAdapter(Error))]
-    inputs += [(id(each), "validation", each.adapter) for each in told if each.body is not None]
-    inputs += [
-        (id(each), "serialization", TypeAdapter(each.answer)) for each in told if each.answer is not None
-    ]
+    coming: JsonSchemaMode = "validation"
+    going: JsonSchemaMode = "serialization"
+    inputs: list[tuple[int, JsonSchemaMode, TypeAdapter[Any]]] = [(-1, going, TypeAdapter(Error))]
+    for each in told:
+        if each.body is not None:
+            inputs.append((id(each), coming, each.adapter))
+        if each.answer is not None:
+            inputs.append((id(each), going, TypeAdapter(each.answer)))
     schemas, head = TypeAdapter.json_schemas(inputs, ref_template=REFERENCE)
     by_side: dict[tuple[int, str], dict[str, Any]] = {
         (key, side): dict(schema) for (key, side), schema in schemas.items()

@@ -1,7 +1,7 @@
 """What is shown of a call holds no key of this server, wherever a client put one.
 
-Judging a text by all ways in which a key can be written is slow, and nearly no text holds one: a text is first
-asked for parts of the keys, as it is and with its escapes undone, and only one that has some is judged.
+Judging a text by all ways in which a key can be written is slow, and nearly no text holds one: a text is
+first asked for parts of the keys, as it is and with its escapes undone, and only one that has some is judged.
 Knows nothing of HTTP.
 """
 

@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, wraps
-from typing import Annotated, Any, TypeVar
+from typing import Any
 
 import orjson
 from flask import Response, request
-from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from trigger_fixtures.mistakes import printable, shown
 
@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,3})?")
 #: Fields whose value no message repeats.
 _SECRET = frozenset({"api_key", "api_keys", "key", "keys", "fixtures"})
 
-View = TypeVar("View", bound=Callable[..., Any])
+View = Callable[..., Any]
 
 
 class Strict(BaseModel):
@@ -36,12 +36,9 @@ class Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-def _whole(value: Any) -> Any:
+def whole(value: Any) -> Any:
+    """An integer as JSON means it: 600 and 600.0 are the same. For a `BeforeValidator`."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-#: An integer as JSON means it: 600 and 600.0 are the same.
-Whole = Annotated[int, BeforeValidator(_whole)]
 
 
 class Declined(Exception):
@@ -99,7 +96,7 @@ def operation(
     errors: tuple[int, ...] = (),
     media: str = JSON,
     open_to_all: bool = False,
-) -> Callable[[View], View]:
+) -> Callable[[View], Callable[..., Response]]:
     """Say what a view takes and answers. The view is given `query` and `body` where it takes them, and
     returns a response or what becomes JSON.
     """
@@ -108,7 +105,7 @@ def operation(
         status=status or (200 if answer is not None else 204), errors=errors, media=media, open=open_to_all,
     )  # fmt: skip
 
-    def told_of(view: View) -> View:
+    def told_of(view: View) -> Callable[..., Response]:
         @wraps(view)
         def judged(**arguments: Any) -> Response:
             asked = _query(told)
@@ -124,7 +121,7 @@ def operation(
             return Response(orjson.dumps(result), told.status, content_type=JSON)
 
         judged.operation = told  # type: ignore[attr-defined]
-        return judged  # type: ignore[return-value]
+        return judged
 
     return told_of
 
