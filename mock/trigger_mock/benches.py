@@ -38,9 +38,7 @@ class BenchConflict(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Bench:
-    """One world. `lifetime`: seconds without use after which it is gone; None: never. `fault_header`: whether
-    clients may ask for a fault by header.
-    """
+    """One world. `lifetime`: seconds without use after which it is gone; None: never."""
 
     name: str
     store: Store
@@ -49,7 +47,6 @@ class Bench:
     journal: Journal
     lifetime: float | None = None
     used: float = 0.0
-    fault_header: bool = False
 
 
 class Benches:
@@ -115,7 +112,6 @@ class Benches:
         name: str | None = None,
         lifetime: float = LIFETIME,
         journal: int | None = None,
-        fault_header: bool = False,
     ) -> Bench:
         """Make a bench that answers from these fixtures. Its keys are new ones, the limits of the fixtures'
         keys kept.
@@ -141,7 +137,6 @@ class Benches:
                 journal=Journal(self.default.journal.size if journal is None else journal),
                 lifetime=lifetime,
                 used=self._clock(),
-                fault_header=fault_header,
             )
             self._keyring.admit(bench, corpus.organisations.values())
             self._benches[name] = bench
@@ -159,18 +154,28 @@ class Benches:
                 raise UnknownBench(f"there is no bench {name!r}: it was never made, was closed, or expired")
             self._keyring.dismiss(bench)
 
-    def reset(self, name: str) -> None:
-        """Begin anew in this bench, and in no other: rows, organisations and keys as at the start, no calls,
-        nothing counted, and a clock that runs with real time. Raises `UnknownBench`.
+    def reset(self, bench: Bench) -> None:
+        """Begin a bench anew: its rows and keys as at its start, no calls, no counted requests, a clock that
+        runs.
         """
         with self._lock:
-            bench = self.named(name)
-            bench.store.reset()
-            self._keyring.admit(bench, bench.store.organisations.values())
-            bench.limiter.clear()
+            self.replace(bench, bench.store.origin)
+            bench.limiter.forget()
             bench.clock.reset()
-            bench.limiter.clear()  # what a call in flight counted on the moved clock
             bench.journal.clear()
+
+    def replace(self, bench: Bench, corpus: Corpus, *, origin: bool = False) -> None:
+        """Answer from other fixtures. `origin`: a reset returns to them. Raises `KeyTaken` and changes
+        nothing.
+
+        Keys that are gone are unknown at once, and new ones lead to the new rows.
+        """
+        with self._lock:
+            self._keyring.require_free(bench, corpus.organisations.values())
+            # Rows before keys: a new key never meets an organisation that has none yet.
+            (bench.store.restart if origin else bench.store.replace)(corpus)
+            self._keyring.admit(bench, corpus.organisations.values())
+            bench.limiter.reread()
 
     def _let_go(self) -> None:
         now = self._clock()

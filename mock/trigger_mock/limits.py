@@ -49,7 +49,7 @@ class Counters(Protocol):
         ...
 
     def clear(self, names: Iterable[str]) -> None:
-        """Close these windows: what they counted is forgotten."""
+        """Close these windows, as if nothing had been counted in them."""
         ...
 
 
@@ -79,7 +79,7 @@ class MemoryCounters:
         return Count(seen, _until(closes, now)) if now < closes else Count(0, 0)
 
     def clear(self, names: Iterable[str]) -> None:
-        """Close these windows."""
+        """Close windows."""
         with self._lock:
             for name in names:
                 self._windows.pop(name, None)
@@ -118,7 +118,7 @@ class RedisCounters:
         return Count(self._storage.get(name), self._reset(name))
 
     def clear(self, names: Iterable[str]) -> None:
-        """Close these windows, for every process that counts in them."""
+        """Close windows, for all who share them."""
         for name in names:
             self._storage.clear(name)
 
@@ -195,16 +195,6 @@ class Limiter:
         self._counters = counters
         self._overrides = overrides or Overrides()
         self._windows: dict[str, list[_Window]] = {}
-        self._opened: set[str] = set()
-
-    def forget(self) -> None:
-        """Look the limits up anew: the organisations have changed. What was counted stays counted."""
-        self._windows = {}
-
-    def clear(self) -> None:
-        """Forget what was counted in every window that was ever opened here."""
-        self._counters.clear(list(self._opened))
-        self.forget()
 
     def spend(self, caller: Caller) -> tuple[Quota | None, RateLimited | None]:
         """Count one request of this caller; return what its headers say, and the refusal if it came too soon.
@@ -226,11 +216,19 @@ class Limiter:
         tightest = min(quotas, key=lambda quota: (quota.remaining, -quota.reset))
         return tightest, RateLimited(refused, tightest.reset) if refused else None
 
+    def forget(self) -> None:
+        """Close all windows that were opened here, and read each key's limits anew."""
+        windows, self._windows = self._windows, {}
+        self._counters.clear(window.name for of_key in windows.values() for window in of_key)
+
+    def reread(self) -> None:
+        """Read each key's limits anew, what was counted staying counted."""
+        self._windows = {}
+
     def _windows_of(self, caller: Caller) -> list[_Window]:
         known = self._windows.get(caller.key.key)
         if known is None:
             known = self._windows[caller.key.key] = list(self._limits_of(caller))
-            self._opened.update(window.name for window in known)
         return known
 
     def _limits_of(self, caller: Caller) -> Iterator[_Window]:

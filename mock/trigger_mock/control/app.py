@@ -8,13 +8,13 @@ from __future__ import annotations
 import logging
 
 import orjson
-from flask import Blueprint, Flask, Response, request
+from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
 from trigger_mock.benches import BenchConflict, Benches, UnknownBench
-from trigger_mock.control import PREFIX, calls, clock, document, explaining, guard, health
-from trigger_mock.control import benches as benches_room
-from trigger_mock.control.operations import Declined, Operation
+from trigger_mock.control import PREFIX, calls, clocks, document, explaining, fixtures, guard, health, rows
+from trigger_mock.control import benches as bench_rooms
+from trigger_mock.control.room import Declined, Room
 from trigger_mock.credentials import KeyTaken
 from trigger_mock.settings import Settings
 
@@ -27,25 +27,21 @@ def create_control(benches: Benches, settings: Settings) -> Flask:
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit
     app.json.sort_keys = False  # type: ignore[attr-defined]
     app.extensions["trigger_mock"] = benches
-    app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
-    app.url_map.merge_slashes = False
-    for routes in _rooms():
+    rooms = _rooms()
+    operations = [operation for room in rooms for operation in room.operations]
+    described = document.routes_of(operations, token=bool(settings.control_token))
+    for routes in (*(room.routes for room in rooms), described):
         app.register_blueprint(routes, url_prefix=PREFIX)
 
     @app.before_request
-    def admit() -> None:
-        told: Operation | None = getattr(app.view_functions.get(request.endpoint or ""), "operation", None)
-        if not (settings.control_token and told is not None and told.open):
+    def admit() -> None:  # pyright: ignore[reportUnusedFunction] - Flask uses it
+        if request.blueprint != health.room.name:
             guard.admit(request, settings.control_token)
 
-    @app.after_request
-    def keep_to_ourselves(response: Response) -> Response:
-        response.headers.setdefault("Cache-Control", "no-store")
-        response.headers.setdefault("X-Content-Type-Options", "nosniff")
-        return response
-
+    app.register_error_handler(
+        Declined, lambda error: error_of(error.status, error.code, str(error), **error.details)
+    )
     app.register_error_handler(HTTPException, _declined)
-    app.register_error_handler(Declined, lambda error: error_of(error.status, error.code, str(error)))
     app.register_error_handler(UnknownBench, lambda error: error_of(404, "not_found", error.args[0]))
     app.register_error_handler(BenchConflict, lambda error: error_of(409, "conflict", str(error)))
     app.register_error_handler(KeyTaken, lambda error: error_of(409, "conflict", str(error)))
@@ -53,15 +49,13 @@ def create_control(benches: Benches, settings: Settings) -> Flask:
     return app
 
 
-def _rooms() -> tuple[Blueprint, ...]:
-    return (
-        health.routes, document.routes, benches_room.routes, calls.routes, explaining.routes, clock.routes
-    )  # fmt: skip
+def _rooms() -> tuple[Room, ...]:
+    return (health.room, bench_rooms.room, calls.room, explaining.room, clocks.room, rows.room, fixtures.room)
 
 
-def error_of(status: int, code: str, message: str) -> Response:
+def error_of(status: int, code: str, message: str, **details: object) -> Response:
     """The control plane's error envelope."""
-    body = orjson.dumps({"error": {"code": code, "message": message}})
+    body = orjson.dumps({"error": {"code": code, "message": message, **details}})
     return Response(body, status, content_type="application/json")
 
 

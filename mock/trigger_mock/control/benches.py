@@ -1,211 +1,148 @@
-"""Benches over HTTP: make one, look at one, begin anew in one, end one.
-
-The keys of a bench are told once, to whoever makes it.
-"""
+"""Benches over HTTP: make one, look at them, begin one anew, end one."""
 
 from __future__ import annotations
 
-import json
-import secrets
-import tempfile
-from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from flask import Blueprint, current_app
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from typing_extensions import TypedDict
 
-from trigger_fixtures import ApiKey, Corpus, FixtureErrors, Organisation, load
-from trigger_fixtures.rules import document_problems
-from trigger_mock.benches import DEFAULT, LIFETIME, Bench, Benches
+from trigger_fixtures import ApiKey, Corpus, Organisation
+from trigger_mock.benches import LIFETIME, Bench
 from trigger_mock.control import PREFIX
-from trigger_mock.control.operations import Declined, Strict, operation, whole
+from trigger_mock.control.fixture_schema import corpus_of
+from trigger_mock.control.room import Declined, Room, benches
+from trigger_mock.journal import SIZE
 
-routes = Blueprint("benches", __name__)
+room = Room("benches")
 
-NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
-LONGEST_LIFE = 86_400
-LARGEST_JOURNAL = 100_000
-
-Fixtures = Annotated[dict[str, Any], WithJsonSchema({"$ref": "#/components/schemas/Fixtures"})]
-Name = Annotated[str, Field(pattern=NAME, description="How the bench is called.")]
+_DAY = 86_400.0
 
 
-class NewBench(Strict):
-    """A bench to be made. Without anything: one organisation, one key, no rows."""
+class NewBench(BaseModel):
+    """A bench to be made. Without `from` and `fixtures`: one organisation named like the bench, one key, no
+    rows.
+    """
 
-    name: Name | None = Field(None, description="A free name; made up unless given.")
-    start: Literal["default", "empty"] | None = Field(
-        None,
-        alias="from",
-        description="`default` begins with what the server was started with, `empty` (unless given) with no "
-        "rows and one organisation, named like the bench.",
-    )
-    fixtures: Fixtures | None = Field(
-        None, description="Fixtures as in files, in place of `from`; their keys are replaced by new ones."
-    )
-    expires_after: Annotated[float, Field(ge=1, le=LONGEST_LIFE)] = Field(
-        LIFETIME, description="Seconds without use after which it is gone."
-    )
-    journal: Annotated[int, Field(ge=0, le=LARGEST_JOURNAL), BeforeValidator(whole)] | None = Field(
-        None, description="Calls that its journal keeps; as many as the default bench unless given."
-    )
-    fault_header: bool = Field(False, description="Whether clients may ask for a fault by header.")
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    name: (
+        Annotated[str, Field(pattern="^[a-z0-9][a-z0-9._-]{0,63}$", description="Absent: a new one.")] | None
+    ) = None
+    start: Annotated[
+        Literal["empty", "default"],
+        Field(alias="from", description="`default`: as the server's own fixtures stand now."),
+    ] = "empty"
+    fixtures: (
+        Annotated[
+            dict[str, Any],
+            Field(description="A document as in files; its keys are replaced by new ones."),
+            WithJsonSchema({"$ref": "#/components/schemas/Fixtures.document"}),
+        ]
+        | None
+    ) = None
+    expires_after: Annotated[
+        float, Field(ge=1, le=_DAY, description="Seconds without use after which it is gone.")
+    ] = LIFETIME
+    journal: Annotated[int, Field(ge=0, le=100_000, description="Calls that are kept.")] = SIZE
 
 
-class OrganisationKeys(Strict):
+class OrganisationMade(TypedDict):
     """An organisation and its keys."""
 
     name: str
     api_keys: list[str]
 
 
-class MadeView(Strict):
-    """A bench that was made, with its keys: they are told here only."""
+class BenchMade(TypedDict):
+    """A bench just made. Its keys are told here and never again; `api_key` is the first of them."""
 
     name: str
-    api_key: str = Field(description="A key of the first organisation.")
-    organisations: list[OrganisationKeys]
+    api_key: str
+    organisations: list[OrganisationMade]
     expires_after: float
-    url: str = Field(description="Where the bench is found in the control plane.")
-
-
-class OrganisationView(Strict):
-    """An organisation, and how many keys it has."""
-
-    name: str
-    keys: int = Field(ge=0)
-
-
-class JournalView(Strict):
-    """How much the journal holds."""
-
-    size: int = Field(ge=0, description="Calls that it keeps at most.")
-    kept: int = Field(ge=0)
-    recorded: int = Field(ge=0)
-
-
-class BenchView(Strict):
-    """A bench."""
-
-    name: str
-    organisations: list[OrganisationView]
-    memories: int = Field(ge=0)
-    journal: JournalView
-    expires_after: float | None = Field(description="Seconds without use; null: never.")
-    fault_header: bool
     url: str
 
 
-class BenchesView(Strict):
-    """All benches, the default one first."""
+class BenchShown(TypedDict):
+    """A bench as it stands. `expires_after` is null for the one that never does."""
 
-    benches: list[BenchView]
+    name: str
+    organisations: list[str]
+    memories: int
+    calls: int
+    recorded: int
+    expires_after: float | None
+    url: str
 
 
-@routes.get("/benches")
-@operation("List the benches.", answer=BenchesView)
-def find() -> dict[str, Any]:
-    """Those that live; being listed is no use of them."""
-    return {"benches": [_shown(bench) for bench in _benches()]}
+class BenchList(TypedDict):
+    """All benches, the server's own first."""
+
+    benches: list[BenchShown]
 
 
-@routes.post("/benches")
-@operation("Make a bench.", body=NewBench, body_required=False, answer=MadeView, status=201, errors=(409,))
-def create(body: NewBench) -> dict[str, Any]:
-    """Make a world of its own; using its key is all that a client needs to be in it."""
-    benches = _benches()
-    if body.fixtures is not None and body.start is not None:
-        raise Declined(409, "conflict", "from and fixtures say the same thing; give one of them")
-    name = body.name or f"bench-{secrets.token_hex(4)}"
-    bench = benches.open(
-        _corpus(benches, name, body),
-        name=name,
-        lifetime=float(body.expires_after),
-        journal=body.journal,
-        fault_header=body.fault_header,
-    )
-    organisations = [
-        {"name": each.name, "api_keys": [key.key for key in each.keys]}
-        for each in bench.store.organisations.values()
-    ]
+@room.serve("GET", "/benches", answer=BenchList)
+def list_benches() -> BenchList:
+    """List the benches."""
+    return {"benches": [show_bench(bench) for bench in benches()]}
+
+
+@room.serve("POST", "/benches", body=NewBench, answer=BenchMade, status=201)
+def make_bench(body: NewBench) -> BenchMade:
+    """Make a bench: a world of its own that its keys lead to."""
+    if body.fixtures is not None and body.start == "default":
+        raise Declined(422, "invalid_request", "from and fixtures are both given; expected one of them")
+    if body.fixtures is not None:
+        corpus = corpus_of(body.fixtures)
+    elif body.start == "default":
+        corpus = benches().default.store.corpus
+    else:
+        owner = body.name or "bench"
+        empty = Organisation(name=owner, keys=(ApiKey(key=""),))
+        corpus = Corpus(organisations={owner: empty}, rows=(), sources=())
+    bench = benches().open(corpus, name=body.name, lifetime=body.expires_after, journal=body.journal)
+    organisations = bench.store.organisations.values()
     return {
         "name": bench.name,
-        "api_key": organisations[0]["api_keys"][0],
-        "organisations": organisations,
+        "api_key": next(key.key for each in organisations for key in each.keys),
+        "organisations": [
+            {"name": each.name, "api_keys": [key.key for key in each.keys]} for each in organisations
+        ],
+        "expires_after": body.expires_after,
+        "url": _url(bench),
+    }
+
+
+@room.serve("GET", "/benches/{bench}", answer=BenchShown)
+def show_bench(bench: Bench) -> BenchShown:
+    """Look at a bench."""
+    return {
+        "name": bench.name,
+        "organisations": list(bench.store.organisations),
+        "memories": len(bench.store.rows),
+        "calls": len(bench.journal),
+        "recorded": bench.journal.recorded,
         "expires_after": bench.lifetime,
         "url": _url(bench),
     }
 
 
-@routes.get("/benches/<bench>")
-@operation("Read a bench.", answer=BenchView, errors=(404,))
-def read(bench: str) -> dict[str, Any]:
-    """What it holds."""
-    return _shown(_benches().named(bench))
+@room.serve("DELETE", "/benches/{bench}")
+def close_bench(bench: Bench) -> None:
+    """End a bench: its keys are unknown from here on."""
+    if bench.lifetime is None:
+        raise Declined(409, "conflict", f"the bench {bench.name!r} lives as long as its server")
+    benches().close(bench.name)
 
 
-@routes.delete("/benches/<bench>")
-@operation("End a bench.", errors=(404, 409))
-def close(bench: str) -> None:
-    """End it: its keys are unknown from here on."""
-    if bench == DEFAULT:
-        raise Declined(409, "conflict", "the bench 'default' lives as long as its server; reset it instead")
-    _benches().close(bench)
-
-
-@routes.post("/benches/<bench>/reset")
-@operation("Begin anew in a bench.", errors=(404,))
-def reset(bench: str) -> None:
-    """Rows and keys as at the start, no calls, no faults, nothing counted, and the clock runs with real
-    time.
+@room.serve("POST", "/benches/{bench}/reset")
+def reset_bench(bench: Bench) -> None:
+    """Begin a bench anew: rows as at its start, no calls, no faults, no counted requests, a clock that
+    runs.
     """
-    _benches().reset(bench)
-
-
-def _corpus(benches: Benches, name: str, wanted: NewBench) -> Corpus:
-    if wanted.fixtures is not None:
-        return corpus_of(wanted.fixtures)
-    if wanted.start == "default":
-        return benches.default.store.origin
-    return Corpus(organisations={name: Organisation(name=name, keys=(ApiKey(key=""),))}, rows=(), sources=())
-
-
-def corpus_of(document: dict[str, Any]) -> Corpus:
-    """Fixtures that came over HTTP, judged as files are. Raises `Declined` with every mistake."""
-    wrong = any(document_problems(document))
-    try:
-        with tempfile.TemporaryDirectory(prefix="trigger-mock-") as folder:
-            path = Path(folder, "fixtures.json")
-            path.write_text(json.dumps(document), "utf-8")
-            return replace(load(path), sources=())
-    except FixtureErrors as errors:
-        told = FixtureErrors(mistake._replace(file="fixtures", line=None) for mistake in errors.mistakes)
-        # What a schema can say is wrong in itself; the rest are things that do not go together.
-        status, code = (422, "invalid_fixtures") if wrong else (409, "conflict")
-        raise Declined(status, code, str(told)) from None
-
-
-def _benches() -> Benches:
-    benches: Benches = current_app.extensions["trigger_mock"]
-    return benches
+    benches().reset(bench)
 
 
 def _url(bench: Bench) -> str:
     return f"{PREFIX}/benches/{bench.name}"
-
-
-def _shown(bench: Bench) -> dict[str, Any]:
-    return {
-        "name": bench.name,
-        "organisations": [
-            {"name": each.name, "keys": len(each.keys)} for each in bench.store.organisations.values()
-        ],
-        "memories": len(bench.store.rows),
-        "journal": {
-            "size": bench.journal.size, "kept": len(bench.journal), "recorded": bench.journal.recorded
-        },
-        "expires_after": bench.lifetime,
-        "fault_header": bench.fault_header,
-        "url": _url(bench),
-    }  # fmt: skip

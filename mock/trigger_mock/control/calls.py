@@ -1,155 +1,188 @@
-"""The journal of a bench over HTTP: find, count, wait for and forget calls."""
+"""The journal over HTTP: find calls, count them, wait for them, look at one, forget all."""
 
 from __future__ import annotations
 
 import contextlib
-from itertools import islice
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from flask import Blueprint, current_app, request
+from flask import request
 from pydantic import Field
+from typing_extensions import TypedDict
 
-from trigger_mock.benches import Bench, Benches
-from trigger_mock.control.call_view import CallView, shown
-from trigger_mock.control.masking import mask_of
-from trigger_mock.control.operations import Declined, Strict, operation
+from trigger_mock.benches import Bench
+from trigger_mock.control.masking import Mask, content, mask_of
+from trigger_mock.control.room import Declined, Room
 from trigger_mock.journal import Call
 from trigger_mock.matching import Match, content_type
 from trigger_mock.reading import Reading
 
-routes = Blueprint("calls", __name__)
+room = Room("calls")
 
-#: Calls that one answer holds at most.
-MOST = 1000
-#: Seconds that one request may wait.
-LONGEST = 60.0
-#: Where our own server says how a thread that only waits is made up for.
-BORROW = "trigger_mock.borrow"
-
-After = Annotated[int, Field(ge=0, le=2**53, description="Only calls with a greater number.")]
-Limit = Annotated[int, Field(ge=1, le=MOST, description="Calls in the answer at most.")]
+#: Seconds that one request may wait for calls.
+LONGEST_WAIT = 60.0
 
 
-class _Filters(Match):
-    after: After = 0
+class RequestBody(TypedDict):
+    """A body: `body` where it is JSON, `text` where it is not."""
+
+    bytes: int
+    body: Any
+    text: str | None
 
 
-class CallsQuery(_Filters):
-    """Which calls, and how many of them."""
+class AnswerShown(TypedDict):
+    """An answer: `body` where it is JSON, `text` where it is not."""
 
-    limit: Limit = 100
-
-
-class CountQuery(_Filters):
-    """Which calls."""
-
-
-class WaitQuery(CallsQuery):
-    """Which calls to wait for, how many, and for how long."""
-
-    limit: Limit = MOST
-    count: Annotated[int, Field(ge=1, le=1_000_000, description="Calls to wait for.")] = 1
-    timeout: Annotated[float, Field(ge=0, le=LONGEST, description="Seconds to wait at most.")] = 5.0
+    status: int
+    headers: dict[str, str]
+    bytes: int
+    body: Any
+    text: str | None
 
 
-class CallsView(Strict):
-    """Calls, oldest first."""
+class CallShown(TypedDict):
+    """One call of the journal. `key` tells which key of the organisation it was, `acme/0` being the first
+    one.
+    """
 
-    calls: list[CallView]
-    matching: int = Field(ge=0, description="Calls that the filters admit.")
-    kept: int = Field(ge=0, description="Calls that the journal holds.")
-    recorded: int = Field(ge=0, description="Calls that were ever written down.")
+    number: int
+    time: str
+    organisation: str | None
+    key: str | None
+    method: str
+    path: str
+    headers: dict[str, str]
+    request: RequestBody
+    response: AnswerShown
+    fired: list[str]
+    hints: list[str]
+    missed: list[str]
+    milliseconds: float
+    fault: str | None
 
 
-class CountView(Strict):
-    """How many calls the filters admit."""
+class Calls(TypedDict):
+    """Calls, oldest first. `matching`: how many of those kept match; `recorded`: how many were ever kept."""
 
-    count: int = Field(ge=0)
+    calls: list[CallShown]
+    matching: int
+    kept: int
+    recorded: int
 
 
-class WaitedView(Strict):
-    """Whether the calls came, and those that did."""
+class Count(TypedDict):
+    """How many calls match."""
+
+    count: int
+
+
+class Waited(TypedDict):
+    """The calls that match; `satisfied` tells whether they are as many as was waited for."""
 
     satisfied: bool
-    calls: list[CallView]
-    matching: int = Field(ge=0)
+    calls: list[CallShown]
+    matching: int
 
 
-@routes.get("/benches/<bench>/calls")
-@operation("Find calls.", query=CallsQuery, answer=CallsView, errors=(404,))
-def find(bench: str, query: CallsQuery) -> dict[str, Any]:
-    """Those that all filters admit, oldest first; go on with `after` the number of the last one."""
-    benches, own = _bench(bench)
-    admitted = [
-        (call, reading)
-        for call in own.journal
-        if call.number > query.after and query.admits(call, reading := _reading(call))
-    ]
-    mask = mask_of(benches, own)
+class Page(Match):
+    """Which calls, and how many of them."""
+
+    after: Annotated[int, Field(ge=0, description="Only calls of a higher number.")] = 0
+    limit: Annotated[int, Field(ge=0, le=1000, description="At most so many, the oldest first.")] = 100
+
+
+class Wait(Match):
+    """Which calls, and for how many of them to wait how long."""
+
+    count: Annotated[int, Field(ge=1, le=1_000_000, description="Calls to wait for.")] = 1
+    timeout: Annotated[float, Field(ge=0, le=LONGEST_WAIT, description="Seconds to wait at most.")] = 5.0
+
+
+@room.serve("GET", "/benches/{bench}/calls", query=Page, answer=Calls)
+def list_calls(bench: Bench, query: Page) -> Calls:
+    """Find calls."""
+    kept = list(bench.journal)
+    found = [call for call in kept if call.number > query.after and query.admits(call)]
     return {
-        "calls": [shown(call, mask, reading) for call, reading in islice(admitted, query.limit)],
-        "matching": len(admitted),
-        "kept": len(own.journal),
-        "recorded": own.journal.recorded,
+        "calls": _shown(bench, found[: query.limit]),
+        "matching": len(found),
+        "kept": len(kept),
+        "recorded": bench.journal.recorded,
     }
 
 
-@routes.get("/benches/<bench>/calls/count")
-@operation("Count calls.", query=CountQuery, answer=CountView, errors=(404,))
-def count(bench: str, query: CountQuery) -> dict[str, Any]:
-    """How many calls all filters admit."""
-    _, own = _bench(bench)
-    return {"count": sum(call.number > query.after and query.admits(call) for call in own.journal)}
+@room.serve("GET", "/benches/{bench}/calls/count", query=Match, answer=Count)
+def count_calls(bench: Bench, query: Match) -> Count:
+    """Count calls."""
+    return {"count": sum(map(query.admits, bench.journal))}
 
 
-@routes.get("/benches/<bench>/calls/wait")
-@operation("Wait for calls.", query=WaitQuery, answer=WaitedView, errors=(404,))
-def wait(bench: str, query: WaitQuery) -> dict[str, Any]:
-    """Answer as soon as `count` calls are admitted, or when the time is over; those from before count too."""
-    benches, own = _bench(bench)
-    with request.environ.get(BORROW, contextlib.nullcontext)():
-        found = own.journal.wait(
-            lambda call: call.number > query.after and query.admits(call), query.count, query.timeout
-        )
-    benches.named(bench)  # closed meanwhile; and if not, it was used until now
-    mask = mask_of(benches, own)
+@room.serve("GET", "/benches/{bench}/calls/wait", query=Wait, answer=Waited)
+def wait_for_calls(bench: Bench, query: Wait) -> Waited:
+    """Wait until so many calls match."""
+    if not bench.journal.size:
+        raise Declined(409, "conflict", f"the journal of {bench.name!r} is off; nothing can be waited for")
+    # On our own server a thread that waits is replaced by another one for as long as it does.
+    borrowing = request.environ.get("trigger_mock.borrow", contextlib.nullcontext)
+    with borrowing():
+        found = bench.journal.wait(query.admits, query.count, query.timeout)
     return {
         "satisfied": len(found) >= query.count,
-        "calls": [shown(call, mask) for call in found[: query.limit]],
+        "calls": _shown(bench, found),
         "matching": len(found),
     }
 
 
-@routes.get("/benches/<bench>/calls/<number>")
-@operation("Read one call.", answer=CallView, errors=(404,))
-def read(bench: str, number: str) -> dict[str, Any]:
-    """One call, by its number."""
-    benches, own = _bench(bench)
-    return shown(call_of(own, number), mask_of(benches, own))
+@room.serve("GET", "/benches/{bench}/calls/{number}", answer=CallShown)
+def show_call(bench: Bench, number: int) -> CallShown:
+    """Look at one call."""
+    return call_shown(found(bench, number), mask_of(bench))
 
 
-@routes.delete("/benches/<bench>/calls")
-@operation("Forget all calls.", errors=(404,))
-def clear(bench: str) -> None:
-    """Forget the calls so far; numbers go on."""
-    _bench(bench)[1].journal.clear()
+@room.serve("DELETE", "/benches/{bench}/calls")
+def forget_calls(bench: Bench) -> None:
+    """Forget all calls; numbers go on."""
+    bench.journal.clear()
 
 
-def call_of(bench: Bench, number: str) -> Call:
+def found(bench: Bench, number: int) -> Call:
     """The call of this number. Raises `Declined`."""
-    known = number.isascii() and number.isdecimal() and len(number) < 19
-    call = bench.journal.find(int(number)) if known else None
+    call = bench.journal.find(number)
     if call is None:
-        raise Declined(
-            404, "not_found", "there is no call of this number: it never came, was let go, or was cleared"
-        )
+        raise Declined(404, "not_found", f"the journal of {bench.name!r} holds no call {number}")
     return call
 
 
-def _bench(name: str) -> tuple[Benches, Bench]:
-    benches: Benches = current_app.extensions["trigger_mock"]
-    return benches, benches.named(name)
+def call_shown(call: Call, mask: Mask) -> CallShown:
+    """A call as JSON can say it, keys masked."""
+    reading = Reading(call.request, content_type(call))
+    body, text = content(call.request, mask)
+    answer, answer_text = content(call.answer, mask)
+    return {
+        "number": call.number,
+        "time": datetime.fromtimestamp(call.time, UTC).isoformat(timespec="milliseconds")[:-6] + "Z",
+        "organisation": mask(call.caller.organisation.name) if call.caller else None,
+        "key": mask(call.caller.place) if call.caller else None,
+        "method": mask(call.method),
+        "path": mask(call.path.encode("latin-1", "replace").decode("utf-8", "backslashreplace")),
+        "headers": {mask(name): mask(value) for name, value in call.headers},
+        "request": {"bytes": len(call.request), "body": body, "text": text},
+        "response": {
+            "status": call.status,
+            "headers": {mask(name): mask(value) for name, value in call.answer_headers},
+            "bytes": len(call.answer),
+            "body": answer,
+            "text": answer_text,
+        },
+        "fired": sorted(map(mask, reading.fired)),
+        "hints": list(map(mask, reading.hints)),
+        "missed": list(map(mask, call.missed)),
+        "milliseconds": round(call.seconds * 1000, 3),
+        "fault": call.fault,
+    }
 
 
-def _reading(call: Call) -> Reading:
-    return Reading(call.request, content_type(call))
+def _shown(bench: Bench, calls: list[Call]) -> list[CallShown]:
+    mask = mask_of(bench)
+    return [call_shown(call, mask) for call in calls]

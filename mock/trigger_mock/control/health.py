@@ -1,42 +1,38 @@
-"""Whether the server lives, and whether it answers. Told without a token too: what starts containers asks,
-and it is told nothing else.
+"""Whether the server lives, and whether it answers. Told to anybody who reaches it: whoever watches over a
+container has no token.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
-from flask import Blueprint, current_app
-from pydantic import Field
+from typing_extensions import TypedDict
 
-from trigger_mock.control.operations import Strict, operation
+from trigger_mock.control.room import Room, benches
 
-routes = Blueprint("health", __name__)
+room = Room("health")
 
 
-class LiveView(Strict):
-    """The process runs."""
+class Live(TypedDict):
+    """The process runs and reads requests."""
 
     status: Literal["live"]
 
 
-class ReadyView(Strict):
-    """The endpoint answers."""
+class Ready(TypedDict):
+    """The endpoint answers, from so many memories."""
 
     status: Literal["ready"]
-    memories: int = Field(ge=0, description="Rows of the bench `default`.")
+    memories: int
 
 
-@routes.get("/live")
-@operation("Tell whether the process runs.", answer=LiveView, open_to_all=True)
-def live() -> dict[str, Any]:
-    """The process runs and reads requests."""
+@room.serve("GET", "/live", answer=Live)
+def live() -> Live:
+    """Tell whether the process runs."""
     return {"status": "live"}
 
 
-@routes.get("/ready")
-@operation("Tell whether the endpoint answers.", answer=ReadyView, open_to_all=True)
-def ready() -> dict[str, Any]:
-    """The endpoint answers: whoever reads this went through the same door, and the fixtures are loaded."""
-    default = current_app.extensions["trigger_mock"].default
-    return {"status": "ready", "memories": len(default.store.rows)}
+@room.serve("GET", "/ready", answer=Ready)
+def ready() -> Ready:
+    """Tell whether the endpoint answers: its fixtures are loaded, and it goes through the same door."""
+    return {"status": "ready", "memories": len(benches().default.store.rows)}

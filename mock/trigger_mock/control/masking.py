@@ -1,8 +1,8 @@
-"""What is shown of a call holds no key of this server, wherever a client put one.
+"""What is shown of a call, with every key of the server masked: a client may put one anywhere, and an answer
+may echo it.
 
 Judging a text by all ways in which a key can be written is slow, and nearly no text holds one: a text is
 first asked for parts of the keys, as it is and with its escapes undone, and only one that has some is judged.
-Knows nothing of HTTP.
 """
 
 from __future__ import annotations
@@ -18,51 +18,55 @@ from urllib.parse import unquote
 import orjson
 
 from trigger_contracts.redaction import MASK, Redactor
-from trigger_mock.benches import Bench, Benches
+from trigger_mock.benches import Bench
+from trigger_mock.control.room import benches
 from trigger_mock.json_values import is_array, is_object
+
+Mask = Callable[[str], str]
 
 #: Keys that were made for benches are told by their form, however many benches there are.
 _MADE = re.compile(r"xtk_bench_[\w-]{8,}", re.IGNORECASE)
 _ESCAPED = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))")
 #: Shorter keys are looked for as they are.
 _SHORT = 8
-
-Mask = Callable[[str], str]
-
-
-def mask_of(benches: Benches, bench: Bench) -> Mask:
-    """What hides the keys of the server in a text about this bench."""
-    keys = {
-        key.key
-        for each in benches
-        for organisation in each.store.organisations.values()
-        for key in organisation.keys
-        if each is bench or _MADE.fullmatch(key.key) is None
-    }
-    return _secrets(frozenset(keys))
+#: JSON that nests deeper is shown as text: many readers go no further.
+_DEEPEST = 200
 
 
-@lru_cache(maxsize=64)
-def _secrets(keys: frozenset[str]) -> Mask:
-    return _Secrets(keys)
+def mask_of(bench: Bench) -> Mask:
+    """What masks the keys of the server in any text about this bench, and makes the text encodable."""
+    return _masking(
+        frozenset(
+            key.key
+            for each in benches()
+            for organisation in each.store.organisations.values()
+            for key in organisation.keys
+            if each is bench or _MADE.fullmatch(key.key) is None
+        )
+    )
 
 
-class _Secrets:
+class _Masking:
     def __init__(self, keys: Iterable[str]) -> None:
         self._keys = tuple(keys)
         self._parts = tuple({part.lower() for key in self._keys for part in _parts(key)})
-        self._redactor: Redactor | None = None
+        self._redact: Redactor | None = None
 
     def __call__(self, text: str) -> str:
+        text = text.encode("utf-8", "backslashreplace").decode()
         if self._suspects(text) or (any(mark in text for mark in "%\\&") and self._suspects(_undone(text))):
-            if self._redactor is None:
-                self._redactor = Redactor(self._keys)
-            text = self._redactor(text)
+            if self._redact is None:
+                self._redact = Redactor(self._keys)  # takes longer to make than to use
+            text = self._redact(text)
         return _MADE.sub(MASK, text) if "_" in text else text
 
     def _suspects(self, text: str) -> bool:
         lowered = text.lower()
         return any(part in lowered for part in self._parts)
+
+
+#: By the keys: organisations change, and a mask of the old keys must not outlive them.
+_masking = lru_cache(maxsize=64)(_Masking)
 
 
 def _parts(key: str) -> Iterator[str]:
@@ -89,52 +93,39 @@ def _undone(text: str) -> str:
     return html.unescape(unquote(unquote(text))).replace("\\", "")
 
 
+def content(raw: bytes, mask: Mask) -> tuple[Any, str | None]:
+    """A body as JSON, to the letter, or, where it is none that can be shown as such, as text."""
+    text = mask(raw.decode("utf-8", "backslashreplace"))
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None, text
+    if raw.count(b"[") + raw.count(b"{") > _DEEPEST and _is_deep(value):
+        return None, text
+    return orjson.Fragment(text), None
+
+
+def _is_deep(value: Any) -> bool:
+    level: list[Any] = [value]
+    for _ in range(_DEEPEST):
+        level = [each for outer in level for each in _items(outer)]
+        if not level:
+            return False
+    return True
+
+
+def _items(value: Any) -> Iterable[Any]:
+    return value.values() if is_object(value) else value if is_array(value) else ()
+
+
 def clean(value: Any, mask: Mask) -> Any:
-    """A JSON value that any encoder takes, without keys: what is no number of JSON, or too large, as text."""
+    """A JSON value that any encoder takes, without keys: a number that is none of JSON's as text."""
     if isinstance(value, str):
-        return mask(encodable(value))
+        return mask(value)
     if is_object(value):
-        return {mask(encodable(str(name))): clean(each, mask) for name, each in value.items()}
+        return {mask(str(name)): clean(each, mask) for name, each in value.items()}
     if is_array(value):
         return [clean(each, mask) for each in value]
     if isinstance(value, float):
-        text = str(getattr(value, "text", value))
-        return float(value) if value - value == 0 else text
-    if isinstance(value, int) and not isinstance(value, bool) and not -(2**63) <= value < 2**63:
-        return f"an integer of {value.bit_length()} bits"
+        return float(value) if value - value == 0 else str(getattr(value, "text", value))
     return value
-
-
-def encodable(text: str) -> str:
-    """The text without lone surrogates, which UTF-8 has no bytes for."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def body_of(raw: bytes, mask: Mask, *, deepest: int = 200) -> tuple[orjson.Fragment | None, str | None]:
-    """A body as JSON, to the letter, or else as text: what JSON's strict readers refuse, or nests deeper than
-    many of them read.
-    """
-    text = mask(raw.decode("utf-8", "replace"))
-    try:
-        kept = text.encode()
-        value = orjson.loads(kept)
-    except ValueError:
-        return None, encodable(text)
-    if raw.count(b"[") + raw.count(b"{") > deepest and _deeper_than(value, deepest):
-        return None, text
-    return orjson.Fragment(kept), None
-
-
-def _deeper_than(value: Any, levels: int) -> bool:
-    inside = [value]
-    for _ in range(levels):
-        inside = [
-            each
-            for outer in inside
-            if isinstance(outer, (dict, list))
-            for each in (outer.values() if isinstance(outer, dict) else outer)
-            if isinstance(each, (dict, list))
-        ]
-        if not inside:
-            return False
-    return True
