@@ -33,7 +33,14 @@ class Setting(BaseModel):
 
     frozen: Annotated[bool, Field(description="Whether it stands still.")] | None = None
     now: (
-        Annotated[str, Field(description="A moment in RFC 3339 with its offset, not in its past.")] | None
+        Annotated[
+            str,
+            Field(
+                description="A moment in RFC 3339 with its offset, not in its past.",
+                json_schema_extra={"format": "date-time"},
+            ),
+        ]
+        | None
     ) = None
 
 
@@ -59,8 +66,8 @@ def set_clock(bench: Bench, body: Setting) -> ClockShown:
     # What was read from it a moment ago is not its past: it shows milliseconds, and runs.
     if not -1.0 < step <= FARTHEST:
         raise Declined(
-            422,
-            "invalid_request",
+            409,
+            "conflict",
             f"now is {step:+.0f} s away; a clock moves forward, and at most ten years at once",
         )
     _require_years_left(bench, step)

@@ -223,4 +223,4 @@ def test_explaining_asks_for_the_organisation_named(client: FlaskClient) -> None
     url = "/_mock/benches/default/explain"
     assert client.post(url, json=ASK).get_json()["organisation"] == "acme"
     assert client.post(f"{url}?organisation=globex", json=ASK).get_json()["organisation"] == "globex"
-    assert client.post(f"{url}?organisation=nobody", json=ASK).status_code == 422
+    assert client.post(f"{url}?organisation=nobody", json=ASK).status_code == 404
