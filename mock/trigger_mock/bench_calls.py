@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,10 +69,12 @@ class Call:
     def recalled(self) -> tuple[str, ...]:
         """The ids of the rows in the answer, in its order."""
         answer = self.response.json
-        rows = answer.get("data") if isinstance(answer, dict) else None
+        rows = cast("dict[str, object]", answer).get("data") if isinstance(answer, dict) else None
         if not isinstance(rows, list):
             return ()
-        return tuple(str(row["id"]) for row in rows if isinstance(row, dict) and "id" in row)
+        return tuple(
+            str(row["id"]) for row in cast("list[Any]", rows) if isinstance(row, dict) and "id" in row
+        )
 
     def __str__(self) -> str:
         """Say it in a line."""
@@ -113,5 +115,5 @@ def call_of(entry: Mapping[str, Any]) -> Call:
 
 def _headers(written: Any) -> dict[str, str]:
     """Headers, whether they come as pairs or by name; the last of one name stands."""
-    pairs: Any = written.items() if isinstance(written, Mapping) else written or ()
+    pairs = cast("Mapping[Any, Any]", written).items() if isinstance(written, Mapping) else written or ()
     return {str(name).lower(): str(value) for name, value in pairs}

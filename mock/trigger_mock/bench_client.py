@@ -24,7 +24,7 @@ PAGE = 500
 class Server:
     """A mock that runs somewhere; `token` is its control plane's, if it has one."""
 
-    def __init__(self, url: str, token: str = "") -> None:  # noqa: S107 - no token is no secret
+    def __init__(self, url: str, token: str = "") -> None:
         self.control = Control(url, token)
         self.url = self.control.url
 
@@ -180,7 +180,7 @@ class TriggerMock:
         """Fail unless the last call (of those that meet the filters) recalled these rows, each given by its
         id or as it was added; without any, unless it recalled something.
         """
-        call = self.assert_called(**filters)[-1]
+        call = self.assert_called(None, **filters)[-1]
         wanted = [row if isinstance(row, str) else str(row["id"]) for row in rows]
         missing = [row for row in wanted if row not in call.recalled]
         if missing or not call.recalled:

@@ -53,7 +53,9 @@ class Rows(_Part):
         return _rows(answer)
 
     def all(self, **filters: object) -> list[Row]:
-        """Those that meet all filters: entity, user_id, agent_id, app_id, group_id, type, organisation, text."""
+        """Those that meet all filters: entity, user_id, agent_id, app_id, group_id, type, organisation,
+        text.
+        """
         found: list[Row] = []
         while True:
             page = _rows(self._ask("GET", query={**filters, "offset": len(found), "limit": 500}))
@@ -157,5 +159,5 @@ class BenchClock(_Part):
 
 
 def _rows(answer: Any) -> list[Row]:
-    rows: list[Row] = answer.get("rows", answer.get("memories")) if isinstance(answer, dict) else answer
+    rows: list[Row] = answer["memories"] if isinstance(answer, dict) else answer
     return rows

@@ -79,7 +79,8 @@ def _details(call: Call, explain: Explain, rows: frozenset[str]) -> Iterator[tup
 
 
 def _some(explanation: Explanation, name: str) -> list[Mapping[str, Any]]:
-    return list(explanation.get(name) or ())[:MOST_LINES]
+    some: list[Mapping[str, Any]] = explanation.get(name) or []
+    return some[:MOST_LINES]
 
 
 def _kept_out(explanation: Explanation, rows: frozenset[str]) -> list[Mapping[str, Any]]:

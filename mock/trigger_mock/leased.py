@@ -51,13 +51,12 @@ class Holders:
 
     def _turn(self, timeout: float | None) -> None:
         events = self._watched.select(timeout)
-        gone = [key.fileobj for key, _ in events if key.fileobj is not self._listening]
+        gone = [key.data for key, _ in events if key.data is not None]
         # Who comes in the moment in which the last one goes is still welcome.
         with suppress(BlockingIOError):
             for _ in range(1000):
                 self._meet(self._listening.accept()[0])
         for connection in gone:
-            assert isinstance(connection, socket.socket)
             self._watched.unregister(connection)
             connection.close()
 
@@ -68,7 +67,7 @@ class Holders:
                 known = said.readline(len(self._secret) + 2).strip() == self._secret
             if known:
                 connection.sendall(WELCOME)
-                self._watched.register(connection, selectors.EVENT_READ)
+                self._watched.register(connection, selectors.EVENT_READ, connection)
                 return
         except OSError:
             pass
@@ -80,11 +79,13 @@ def main() -> None:
     secret = sys.stdin.buffer.readline().strip()
     if not secret:
         sys.exit("trigger_mock.leased: stdin holds no secret; it is started by the pytest plugin")
-    with socket.create_server(("127.0.0.1", 0), backlog=128) as listening:
-        with serving(create_app(default(), settings=Settings())) as url:
-            print(json.dumps({"url": url, "lease": listening.getsockname()[1]}), flush=True)
-            Holders(listening, secret).wait()
-            os._exit(0)
+    with (
+        socket.create_server(("127.0.0.1", 0), backlog=128) as listening,
+        serving(create_app(default(), settings=Settings())) as url,
+    ):
+        print(json.dumps({"url": url, "lease": listening.getsockname()[1]}), flush=True)
+        Holders(listening, secret).wait()
+        os._exit(0)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +25,7 @@ STARTING = 60.0
 #: Seconds until a server in its place says welcome.
 WELCOMING = 10.0
 #: Seconds that whoever started a server stays to see it end, in case that it was the last to use it.
-PARTING = 2.0
+PARTING = 1.0
 WELCOME = b"welcome\n"
 
 
@@ -74,11 +74,13 @@ def _held(port: int, secret: str) -> socket.socket:
     try:
         connection.sendall(f"{secret}\n".encode())
         with connection.makefile("rb") as said:
-            if said.readline() != WELCOME:
-                raise ConnectionError("the server is about to leave")
+            welcome = said.readline() == WELCOME
     except BaseException:
         connection.close()
         raise
+    if not welcome:
+        connection.close()
+        raise ConnectionError("the server is about to leave")
     return connection
 
 
@@ -86,7 +88,7 @@ def _started(state: Path) -> Lease:
     secret = secrets.token_hex(16)
     log = state.with_suffix(".log")
     with log.open("wb") as stderr:
-        process = subprocess.Popen(  # noqa: S603 - this program's own interpreter and module
+        process = subprocess.Popen(
             [sys.executable, "-m", "trigger_mock.leased"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -98,23 +100,28 @@ def _started(state: Path) -> Lease:
     watch = threading.Timer(STARTING, process.kill)
     watch.daemon = True
     watch.start()
-    assert process.stdin is not None and process.stdout is not None
-    with process.stdin as stdin, process.stdout as stdout:
-        with suppress(OSError):
-            stdin.write(f"{secret}\n".encode())
-            stdin.close()
-        line = stdout.readline()
-    watch.cancel()
     try:
-        said = json.loads(line)
+        said = json.loads(_told(process, secret))
         held = _held(said["lease"], secret)
     except (OSError, ValueError):
         process.kill()
         process.wait()
         why = log.read_text("utf-8", "replace").strip()[-2000:] or "it said nothing"
         raise NoServer(f"the mock did not come up: {why}") from None
+    finally:
+        watch.cancel()
     state.write_text(json.dumps({**said, "secret": secret}), "utf-8")
     return Lease(said["url"], held, process)
+
+
+def _told(process: subprocess.Popen[bytes], secret: str) -> bytes:
+    """The line that a server says once it knows the secret."""
+    if process.stdin is None or process.stdout is None:
+        raise TypeError("a server is spoken to by pipes")
+    with process.stdin as stdin, process.stdout as stdout:
+        stdin.write(f"{secret}\n".encode())
+        stdin.flush()
+        return stdout.readline()
 
 
 def _environment() -> dict[str, str]:
@@ -124,7 +131,7 @@ def _environment() -> dict[str, str]:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: Path) -> Generator[None]:
     """Wait until no other process is in here. The lock goes with the process that has it."""
     with path.open("a+b") as file:
         if sys.platform == "win32":

@@ -56,9 +56,9 @@ def trigger_mock_server(
     from trigger_mock.leases import lease
 
     option = request.config.getoption
-    url = option("--trigger-mock-url") or os.environ.get("TRIGGER_MOCK_URL")
+    url: str | None = option("--trigger-mock-url") or os.environ.get("TRIGGER_MOCK_URL")
     if url:
-        server = Server(url, os.environ.get(option("--trigger-mock-token-env"), ""))
+        server = Server(url, os.environ.get(str(option("--trigger-mock-token-env")), ""))
         server.wait_until_ready()
         yield server
         return
@@ -73,13 +73,15 @@ def trigger_mock_server(
 @pytest.fixture
 def trigger_mock(trigger_mock_server: Server, request: pytest.FixtureRequest) -> Iterator[TriggerMock]:
     """A bench of this test's own, with its own key, rows, calls, faults, limits and clock."""
-    mark = request.node.get_closest_marker("trigger_mock")
-    with trigger_mock_server.bench(_name(request.node.name), **(mark.kwargs if mark else {})) as bench:
-        request.node.stash[_BENCH] = bench
+    node: Any = request.node  # pyright: ignore[reportUnknownMemberType]
+    test: pytest.Item = node
+    mark = test.get_closest_marker("trigger_mock")
+    with trigger_mock_server.bench(_name(test.name), **(mark.kwargs if mark else {})) as bench:
+        test.stash[_BENCH] = bench
         try:
             yield bench
         finally:
-            del request.node.stash[_BENCH]
+            del test.stash[_BENCH]
 
 
 def _name(test: str) -> str:
@@ -110,12 +112,15 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
         return None
     lines = [f"calls {op} expected"]
     for name, side in (("left", left), ("right", right)):
-        many = side if isinstance(side, list | tuple) else [side]
+        many = _several(side)
         lines += [f"{name}:", *(f"  {each}" for each in many)] if many else [f"{name}: none"]
     return lines
 
 
 def _holds_calls(side: object, kind: type) -> bool:
-    return isinstance(side, kind) or (
-        isinstance(side, list | tuple) and any(isinstance(each, kind) for each in side)
-    )
+    return any(isinstance(each, kind) for each in _several(side))
+
+
+def _several(side: object) -> list[object]:
+    many: Any = side
+    return list(many) if isinstance(side, list | tuple) else [side]

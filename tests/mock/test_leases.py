@@ -156,7 +156,7 @@ def test_a_server_that_does_not_come_up_says_why(tmp_path: Path, monkeypatch: py
 
     (tmp_path / "trigger_fixtures.py").write_text("raise SystemExit('the disk is full')")
     monkeypatch.setattr(leases, "_environment", broken)
-    with pytest.raises(NoServer, match="the disk is full|No module named"):
+    with pytest.raises(NoServer, match=r"the disk is full|No module named"):
         lease(tmp_path)
 
 
