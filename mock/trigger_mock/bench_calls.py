@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,13 +68,10 @@ class Call:
     @property
     def recalled(self) -> tuple[str, ...]:
         """The ids of the rows in the answer, in its order."""
-        answer = self.response.json
-        rows = cast("dict[str, object]", answer).get("data") if isinstance(answer, dict) else None
-        if not isinstance(rows, list):
+        try:
+            return tuple(str(row["id"]) for row in self.response.json["data"])
+        except (TypeError, LookupError):  # an error, or an answer that a fault has mangled
             return ()
-        return tuple(
-            str(row["id"]) for row in cast("list[Any]", rows) if isinstance(row, dict) and "id" in row
-        )
 
     def __str__(self) -> str:
         """Say it in a line."""
@@ -115,5 +112,5 @@ def call_of(entry: Mapping[str, Any]) -> Call:
 
 def _headers(written: Any) -> dict[str, str]:
     """Headers, whether they come as pairs or by name; the last of one name stands."""
-    pairs = cast("Mapping[Any, Any]", written).items() if isinstance(written, Mapping) else written or ()
-    return {str(name).lower(): str(value) for name, value in pairs}
+    named: dict[str, str] = dict(written or ())
+    return {name.lower(): value for name, value in named.items()}

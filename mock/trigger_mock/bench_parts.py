@@ -117,8 +117,7 @@ class Faults(_Part):
 
     def all(self) -> list[dict[str, Any]]:
         """Those that are still to come."""
-        answer = self._ask("GET")
-        faults: list[dict[str, Any]] = answer["faults"] if isinstance(answer, dict) else answer
+        faults: list[dict[str, Any]] = self._ask("GET")["faults"]
         return faults
 
     def remove(self, fault: str | Mapping[str, Any]) -> None:
@@ -159,5 +158,5 @@ class BenchClock(_Part):
 
 
 def _rows(answer: Any) -> list[Row]:
-    rows: list[Row] = answer["memories"] if isinstance(answer, dict) else answer
+    rows: list[Row] = answer["memories"]
     return rows

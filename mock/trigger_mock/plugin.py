@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -73,8 +73,7 @@ def trigger_mock_server(
 @pytest.fixture
 def trigger_mock(trigger_mock_server: Server, request: pytest.FixtureRequest) -> Iterator[TriggerMock]:
     """A bench of this test's own, with its own key, rows, calls, faults, limits and clock."""
-    node: Any = request.node  # pyright: ignore[reportUnknownMemberType]
-    test: pytest.Item = node
+    test = cast("pytest.Item", request.node)  # pyright: ignore[reportUnknownMemberType]
     mark = test.get_closest_marker("trigger_mock")
     with trigger_mock_server.bench(_name(test.name), **(mark.kwargs if mark else {})) as bench:
         test.stash[_BENCH] = bench
