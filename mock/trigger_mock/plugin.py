@@ -63,7 +63,8 @@ def trigger_mock_server(
         yield server
         return
     folder = tmp_path_factory.getbasetemp()
-    held = lease(folder.parent if "PYTEST_XDIST_TESTRUNUID" in os.environ else folder)
+    # The workers of pytest-xdist have folders of their own in the one of their run.
+    held = lease(folder.parent if hasattr(request.config, "workerinput") else folder)
     try:
         yield Server(held.url)
     finally:
