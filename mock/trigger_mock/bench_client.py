@@ -120,6 +120,7 @@ class TriggerMock:
 
         Fails the test after `timeout` seconds, with what was sent instead.
         """
+        __tracebackhide__ = True
         deadline = time.monotonic() + timeout
         while True:
             left = min(max(0.0, deadline - time.monotonic()), LONGEST_POLL)
@@ -170,6 +171,7 @@ class TriggerMock:
 
     def assert_called(self, times: int | None = None, **filters: object) -> list[Call]:
         """Fail unless calls that meet the filters came: so many `times`, or at least once."""
+        __tracebackhide__ = True
         calls = self.find_calls(**filters)
         if len(calls) == times or (times is None and calls):
             return calls
@@ -180,6 +182,7 @@ class TriggerMock:
         """Fail unless the last call (of those that meet the filters) recalled these rows, each given by its
         id or as it was added; without any, unless it recalled something.
         """
+        __tracebackhide__ = True
         call = self.assert_called(None, **filters)[-1]
         wanted = [row if isinstance(row, str) else str(row["id"]) for row in rows]
         missing = [row for row in wanted if row not in call.recalled]
@@ -216,6 +219,7 @@ class TriggerMock:
         query: Mapping[str, object] | None = None,
         timeout: float = 0.0,
     ) -> Any:
+        __tracebackhide__ = True
         return self._control.send(
             method, "benches", self.name, *room, body=body, query=query, timeout=timeout
         )

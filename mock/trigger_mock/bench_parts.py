@@ -26,6 +26,7 @@ class _Part:
     def _ask(
         self, method: str, *path: str, body: object = None, query: Mapping[str, object] | None = None
     ) -> Any:
+        __tracebackhide__ = True
         return self._control.send(method, "benches", self._bench, self.room, *path, body=body, query=query)
 
 

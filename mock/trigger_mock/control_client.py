@@ -65,6 +65,7 @@ class Control:
         `timeout`: seconds that the server was asked to wait. Raises `ControlError` when it declines, and
         `Unreachable`.
         """
+        __tracebackhide__ = True
         target = "/".join([self._root, *(quote(str(part), safe="") for part in path)])
         if query:
             target += f"?{urlencode({name: _word(value) for name, value in query.items()})}"
@@ -88,6 +89,7 @@ def _word(value: object) -> str:
 
 
 def _read(status: int, answer: bytes, url: str) -> Any:
+    __tracebackhide__ = True
     try:
         said: Any = json.loads(answer) if answer else None
         if status < 400:

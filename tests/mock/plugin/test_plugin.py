@@ -91,7 +91,7 @@ def test_silent(trigger_mock):
     trigger_mock.assert_called(times=1)
 
 def test_unread(trigger_mock):
-    trigger_mock.rows.add(id="les_1", text="meant", trigger_entities=["tool_loop.py"], user_id="user-123")
+    trigger_mock.rows.add(text="meant", trigger_entities=["tool_loop.py"], user_id="user-123")
     action = {"tool": "x", "input": {"file_path": "tool_loop.py"}}
     send(trigger_mock, {"user_id": "user-123", "action": action})
     assert "says" == "what went wrong"
@@ -102,7 +102,7 @@ def test_near(trigger_mock):
     trigger_mock.assert_recalled(row)
 
 def test_scope(trigger_mock):
-    row = trigger_mock.rows.add(id="les_7", text="theirs", trigger_entities=["e"], user_id="somebody-else")
+    row = trigger_mock.rows.add(id="5f0c2f0e-6f0a-5d0b-9c57-0d4f6b1a7e21", text="theirs", trigger_entities=["e"], user_id="somebody-else")
     send(trigger_mock, {"user_id": "user-123", "entities": ["e"]})
     trigger_mock.assert_recalled(row)
 
@@ -150,11 +150,11 @@ def test_a_failing_test_shows_what_was_not_read(failures: str) -> None:
 
 
 def test_a_failing_test_shows_what_nearly_matched(failures: str) -> None:
-    assert re.search(r'near .*"Tool_Loop\.py".*"tool_loop\.py".*case', shown(failures, "test_near"))
+    assert re.search(r"near .*Tool_Loop\.py.*tool_loop\.py.*case", shown(failures, "test_near"))
 
 
 def test_a_failing_test_shows_why_its_row_was_kept_out(failures: str) -> None:
-    assert re.search(r"row +les_7 is .*user_id", shown(failures, "test_scope"))
+    assert re.search(r"row +5f0c2f0e-\S+ is .*user_id", shown(failures, "test_scope"))
 
 
 def test_a_test_whose_client_never_called_is_told_how_to_call(failures: str) -> None:
