@@ -18,11 +18,11 @@ from werkzeug.datastructures import Headers
 from werkzeug.exceptions import NotFound
 
 from trigger_mock import answer, hints
-from trigger_mock.ask import Ask, decode, parse
+from trigger_mock.ask import decode, parse
 from trigger_mock.benches import Benches
 from trigger_mock.credentials import uses_token_scheme
-from trigger_mock.identifiers import identifiers
 from trigger_mock.latency import Latency
+from trigger_mock.reading import fired_by
 from trigger_mock.recording import RECORD, Record
 from trigger_mock.unread import missed_by
 
@@ -92,12 +92,3 @@ class Endpoint:
         if seconds:
             self.sleep(seconds)
         return Answer(content, content_type="application/json")
-
-
-def fired_by(ask: Ask) -> frozenset[str]:
-    """The identifiers that a request fires: `entities` as they are, bypassing extraction; else those of
-    its `action`.
-    """
-    if ask.entities:
-        return frozenset(ask.entities)
-    return identifiers(ask.action) if ask.action is not None else frozenset()

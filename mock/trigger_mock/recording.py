@@ -44,7 +44,10 @@ def write_down(
     benches: Benches, environ: WSGIEnvironment, status: int, headers: list[Header], body: bytes
 ) -> None:
     """Write a call and its answer into the journal of its bench: the default one when the key is unknown."""
-    record: Record = environ.get(RECORD) or _unseen(benches, environ)
+    record: Record = environ.get(RECORD) or Record(began=time.perf_counter())
+    if record.caller is None and status != 401:  # refused before anybody looked at the key
+        with contextlib.suppress(Unauthorized):
+            record.caller = benches.caller(environ.get("HTTP_X_API_KEY"), environ.get("HTTP_AUTHORIZATION"))
     bench = record.caller.bench if record.caller else benches.default
     if not bench.journal.size:
         return
@@ -64,13 +67,6 @@ def write_down(
             fault=record.fault,
         )
     )
-
-
-def _unseen(benches: Benches, environ: WSGIEnvironment) -> Record:
-    record = Record(began=time.perf_counter())
-    with contextlib.suppress(Unauthorized):
-        record.caller = benches.caller(environ.get("HTTP_X_API_KEY"), environ.get("HTTP_AUTHORIZATION"))
-    return record
 
 
 def _headers(environ: WSGIEnvironment) -> tuple[Header, ...]:
