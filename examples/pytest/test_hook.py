@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from trigger_mock.bench_client import TriggerMock
+from trigger_mock import TriggerMock
 
 HOOK = Path(__file__).parents[1] / "hook" / "trigger_hook.py"
 EVENT = {

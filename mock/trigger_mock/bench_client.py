@@ -1,7 +1,7 @@
 """A bench in a test's hands: its rows, calls, faults, clock and explanations, over the control plane.
 
-The pytest plugin makes one a test; `Server(url).bench()` makes one anywhere else. Nothing but Python's own
-library.
+The pytest plugin makes one a test; `MockServer(url).bench()` makes one anywhere else. Nothing but Python's
+own library.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from trigger_mock.bench_calls import Call, call_of
 from trigger_mock.bench_parts import BenchClock, Faults, Rows
-from trigger_mock.call_report import explained, masked, report
+from trigger_mock.call_report import Report
 from trigger_mock.control_client import Control, ControlError
 
 ENDPOINT = "/v1/memories/trigger"
@@ -21,7 +21,7 @@ LONGEST_POLL = 20.0
 PAGE = 500
 
 
-class Server:
+class MockServer:
     """A mock that runs somewhere; `token` is its control plane's, if it has one."""
 
     def __init__(self, url: str, token: str = "") -> None:
@@ -29,7 +29,7 @@ class Server:
         self.url = self.control.url
 
     def __repr__(self) -> str:
-        return f"Server({self.url!r})"
+        return f"MockServer({self.url!r})"
 
     def wait_until_ready(self) -> None:
         """Raise `Unreachable` unless it answers."""
@@ -68,7 +68,6 @@ class TriggerMock:
 
     def __init__(self, control: Control, made: Mapping[str, Any]) -> None:
         self._control = control
-        self._known = 0
         self.name: str = made["name"]
         #: The base URL that a client is given.
         self.url = control.url
@@ -195,9 +194,9 @@ class TriggerMock:
         """What was sent, what came back, and what would have matched; no key of the bench in it. `rows`: ids
         whose fate is told in any case.
         """
-        told = self.calls if calls is None else list(calls)
-        text = report(self.name, told, explained(self.explain_call), frozenset(rows))
-        return masked(text, [key for keys in self.api_keys.values() for key in keys])
+        keys = tuple(key for keys in self.api_keys.values() for key in keys)
+        report = Report(bench=self.name, keys=keys, explain=self.explain_call)
+        return report.of(self.calls if calls is None else list(calls), frozenset(rows))
 
     def reset(self) -> None:
         """Begin anew: rows as at the start; no calls, faults or counted requests; the clock runs."""

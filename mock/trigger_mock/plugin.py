@@ -17,7 +17,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from trigger_mock.bench_client import Server, TriggerMock
+    from trigger_mock.bench_client import MockServer, TriggerMock
 
 _BENCH = pytest.StashKey["TriggerMock"]()
 _MARK = (
@@ -50,15 +50,15 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def trigger_mock_server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
+) -> Iterator[MockServer]:
     """One mock for the whole run: all workers of pytest-xdist share it, and it ends with the last of them."""
-    from trigger_mock.bench_client import Server
+    from trigger_mock.bench_client import MockServer
     from trigger_mock.leases import lease
 
     option = request.config.getoption
     url: str | None = option("--trigger-mock-url") or os.environ.get("TRIGGER_MOCK_URL")
     if url:
-        server = Server(url, os.environ.get(str(option("--trigger-mock-token-env")), ""))
+        server = MockServer(url, os.environ.get(str(option("--trigger-mock-token-env")), ""))
         server.wait_until_ready()
         yield server
         return
@@ -66,13 +66,13 @@ def trigger_mock_server(
     # The workers of pytest-xdist have folders of their own in the one of their run.
     held = lease(folder.parent if hasattr(request.config, "workerinput") else folder)
     try:
-        yield Server(held.url)
+        yield MockServer(held.url)
     finally:
         held.release()
 
 
 @pytest.fixture
-def trigger_mock(trigger_mock_server: Server, request: pytest.FixtureRequest) -> Iterator[TriggerMock]:
+def trigger_mock(trigger_mock_server: MockServer, request: pytest.FixtureRequest) -> Iterator[TriggerMock]:
     """A bench of this test's own, with its own key, rows, calls, faults, limits and clock."""
     test = cast("pytest.Item", request.node)  # pyright: ignore[reportUnknownMemberType]
     mark = test.get_closest_marker("trigger_mock")

@@ -102,7 +102,8 @@ def test_near(trigger_mock):
     trigger_mock.assert_recalled(row)
 
 def test_scope(trigger_mock):
-    row = trigger_mock.rows.add(id="5f0c2f0e-6f0a-5d0b-9c57-0d4f6b1a7e21", text="theirs", trigger_entities=["e"], user_id="somebody-else")
+    theirs = {"id": "5f0c2f0e-6f0a-5d0b-9c57-0d4f6b1a7e21", "user_id": "somebody-else"}
+    row = trigger_mock.rows.add(theirs, text="theirs", trigger_entities=["e"])
     send(trigger_mock, {"user_id": "user-123", "entities": ["e"]})
     trigger_mock.assert_recalled(row)
 
@@ -154,7 +155,7 @@ def test_a_failing_test_shows_what_nearly_matched(failures: str) -> None:
 
 
 def test_a_failing_test_shows_why_its_row_was_kept_out(failures: str) -> None:
-    assert re.search(r"row +5f0c2f0e-\S+ is .*user_id", shown(failures, "test_scope"))
+    assert re.search(r"row +5f0c2f0e-\S+ was kept out: .*user_id", shown(failures, "test_scope"))
 
 
 def test_a_test_whose_client_never_called_is_told_how_to_call(failures: str) -> None:

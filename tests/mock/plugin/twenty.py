@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from trigger_mock.bench_client import TriggerMock
+from trigger_mock import TriggerMock
 
 EDIT = {
     "user_id": "user-123",
