@@ -21,6 +21,10 @@ LONGEST_POLL = 20.0
 PAGE = 500
 
 
+class Unmet(AssertionError):
+    """What a test says of its bench does not hold; the message ends in a report of the calls."""
+
+
 class MockServer:
     """A mock that runs somewhere; `token` is its control plane's, if it has one."""
 
@@ -130,7 +134,7 @@ class TriggerMock:
                 return calls
             if time.monotonic() >= deadline:
                 seen = f"{len(calls)} of {_times(count)}{_having(filters)} within {timeout:g} s"
-                raise AssertionError(f"{seen}\n{self.report()}")
+                raise Unmet(f"{seen}\n{self.report()}")
 
     def clear_calls(self) -> None:
         """Forget the calls so far."""
@@ -175,7 +179,7 @@ class TriggerMock:
         if len(calls) == times or (times is None and calls):
             return calls
         wanted = "a call" if times is None else _times(times)
-        raise AssertionError(f"expected {wanted}{_having(filters)}, got {len(calls)}\n{self.report()}")
+        raise Unmet(f"expected {wanted}{_having(filters)}, got {len(calls)}\n{self.report()}")
 
     def assert_recalled(self, *rows: str | Mapping[str, Any], **filters: object) -> Call:
         """Fail unless the last call (of those that meet the filters) recalled these rows, each given by its
@@ -186,17 +190,17 @@ class TriggerMock:
         wanted = [row if isinstance(row, str) else str(row["id"]) for row in rows]
         missing = [row for row in wanted if row not in call.recalled]
         if missing or not call.recalled:
-            what = ", ".join(missing) or "any row"
-            raise AssertionError(f"{call} - and not {what}\n{self.report([call], missing)}")
+            seen = f"expected {', '.join(missing) or 'any row'} to be recalled by #{call.number}"
+            raise Unmet(f"{seen}\n{self.report(rows=missing)}")
         return call
 
-    def report(self, calls: Iterable[Call] | None = None, rows: Iterable[str] = ()) -> str:
+    def report(self, *, rows: Iterable[str] = ()) -> str:
         """What was sent, what came back, and what would have matched; no key of the bench in it. `rows`: ids
         whose fate is told in any case.
         """
         keys = tuple(key for keys in self.api_keys.values() for key in keys)
         report = Report(bench=self.name, keys=keys, explain=self.explain_call)
-        return report.of(self.calls if calls is None else list(calls), frozenset(rows))
+        return report.of(self.calls, frozenset(rows))
 
     def reset(self) -> None:
         """Begin anew: rows as at the start; no calls, faults or counted requests; the clock runs."""

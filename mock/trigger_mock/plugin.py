@@ -96,13 +96,20 @@ def pytest_runtest_makereport(
     """Show the calls of a test that failed."""
     report = yield
     bench = item.stash.get(_BENCH, None)
-    if bench is not None and report.failed and call.when != "teardown":
+    if bench is not None and report.failed and call.when != "teardown" and not _tells_of_calls(call):
         try:
             text = bench.report()
         except Exception as error:  # noqa: BLE001 - a server that is gone must not hide why the test failed
             text = f"not to be had: {type(error).__name__}"
         report.sections.append(("trigger-mock calls", text))
     return report
+
+
+def _tells_of_calls(call: pytest.CallInfo[None]) -> bool:
+    """Whether the failure itself shows the calls."""
+    from trigger_mock.bench_client import Unmet
+
+    return call.excinfo is not None and isinstance(call.excinfo.value, Unmet)
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
