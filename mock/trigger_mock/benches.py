@@ -154,6 +154,29 @@ class Benches:
                 raise UnknownBench(f"there is no bench {name!r}: it was never made, was closed, or expired")
             self._keyring.dismiss(bench)
 
+    def reset(self, bench: Bench) -> None:
+        """Begin a bench anew: its rows and keys as at its start, no calls, no counted requests, a clock that
+        runs.
+        """
+        with self._lock:
+            self.replace(bench, bench.store.origin)
+            bench.limiter.forget()
+            bench.clock.reset()
+            bench.journal.clear()
+
+    def replace(self, bench: Bench, corpus: Corpus, *, origin: bool = False) -> None:
+        """Answer from other fixtures. `origin`: a reset returns to them. Raises `KeyTaken` and changes
+        nothing.
+
+        Keys that are gone are unknown at once, and new ones lead to the new rows.
+        """
+        with self._lock:
+            self._keyring.require_free(bench, corpus.organisations.values())
+            # Rows before keys: a new key never meets an organisation that has none yet.
+            (bench.store.restart if origin else bench.store.replace)(corpus)
+            self._keyring.admit(bench, corpus.organisations.values())
+            bench.limiter.reread()
+
     def _let_go(self) -> None:
         now = self._clock()
         for bench in list(self._benches.values()):

@@ -51,22 +51,24 @@ class Keyring:
 
         Raises `KeyTaken`, and changes nothing, when another bench has one of them.
         """
-        # WSGI hands header bytes over as latin-1 text, so that is how a key with other letters arrives.
-        known = {
-            key.key.encode().decode("latin-1"): Caller(bench, organisation, key)
-            for organisation in organisations
-            for key in organisation.keys
-        }
+        known = _callers(bench, organisations)
         with self._changing:
-            others = self._without(bench)
-            if not known.keys().isdisjoint(others):
-                raise KeyTaken("a key of these organisations belongs to another bench")
-            self._callers = others | known
+            self._callers = self._free_of(bench, known) | known
+
+    def require_free(self, bench: Bench, organisations: Iterable[Organisation]) -> None:
+        """Raise `KeyTaken` when `admit` would."""
+        self._free_of(bench, _callers(bench, organisations))
 
     def dismiss(self, bench: Bench) -> None:
         """Forget the keys of this bench."""
         with self._changing:
             self._callers = self._without(bench)
+
+    def _free_of(self, bench: Bench, known: dict[str, Caller]) -> dict[str, Caller]:
+        others = self._without(bench)
+        if not known.keys().isdisjoint(others):
+            raise KeyTaken("a key of these organisations belongs to another bench")
+        return others
 
     def _without(self, bench: Bench) -> dict[str, Caller]:
         return {key: caller for key, caller in self._callers.items() if caller.bench is not bench}
@@ -94,6 +96,15 @@ class Keyring:
             return None
         scheme, _, key = authorization.partition(" ")
         return key.strip(" ") if scheme.lower() in self._schemes else None
+
+
+def _callers(bench: Bench, organisations: Iterable[Organisation]) -> dict[str, Caller]:
+    # WSGI hands header bytes over as latin-1 text, so that is how a key with other letters arrives.
+    return {
+        key.key.encode().decode("latin-1"): Caller(bench, organisation, key)
+        for organisation in organisations
+        for key in organisation.keys
+    }
 
 
 def uses_token_scheme(authorization: str | None) -> bool:

@@ -78,7 +78,7 @@ class Endpoint:
         fired = fired_by(ask)
         if not fired:
             log.info("nothing fires: action.tool, action.args and action.output hold no identifier")
-        memories = caller.bench.store.memories[caller.organisation.name]
+        memories = caller.bench.store.of(caller.organisation.name)
         hits = memories.recall(fired, ask.scope, ask.types)
         if ignored and not hits:
             record.missed = tuple(missed_by(body, memories, ask))

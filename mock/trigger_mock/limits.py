@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -48,6 +48,10 @@ class Counters(Protocol):
         """Look at the window `name` without counting; one that is closed has seen nothing."""
         ...
 
+    def clear(self, names: Iterable[str]) -> None:
+        """Close these windows, as if nothing had been counted in them."""
+        ...
+
 
 class MemoryCounters:
     """Windows of this process, on the clock that it is given."""
@@ -73,6 +77,12 @@ class MemoryCounters:
             now = self._clock()
             closes, seen = self._windows.get(name, (now, 0))
         return Count(seen, _until(closes, now)) if now < closes else Count(0, 0)
+
+    def clear(self, names: Iterable[str]) -> None:
+        """Close windows."""
+        with self._lock:
+            for name in names:
+                self._windows.pop(name, None)
 
 
 def _until(closes: float, now: float) -> int:
@@ -106,6 +116,11 @@ class RedisCounters:
     def peek(self, name: str) -> Count:
         """Look at a window."""
         return Count(self._storage.get(name), self._reset(name))
+
+    def clear(self, names: Iterable[str]) -> None:
+        """Close windows, for all who share them."""
+        for name in names:
+            self._storage.clear(name)
 
     def _reset(self, name: str) -> int:
         # The storage tells expiry in whole seconds, rounded; half a second too little would be refused again.
@@ -200,6 +215,15 @@ class Limiter:
         # Of several windows that are spent the one that opens last is the one to wait for.
         tightest = min(quotas, key=lambda quota: (quota.remaining, -quota.reset))
         return tightest, RateLimited(refused, tightest.reset) if refused else None
+
+    def forget(self) -> None:
+        """Close all windows that were opened here, and read each key's limits anew."""
+        windows, self._windows = self._windows, {}
+        self._counters.clear(window.name for of_key in windows.values() for window in of_key)
+
+    def reread(self) -> None:
+        """Read each key's limits anew, what was counted staying counted."""
+        self._windows = {}
 
     def _windows_of(self, caller: Caller) -> list[_Window]:
         known = self._windows.get(caller.key.key)

@@ -8,11 +8,14 @@ from __future__ import annotations
 import logging
 
 import orjson
-from flask import Blueprint, Flask, Response, request
+from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
+from trigger_fixtures import FixtureErrors
 from trigger_mock.benches import BenchConflict, Benches, UnknownBench
-from trigger_mock.control import PREFIX, guard, health
+from trigger_mock.control import PREFIX, calls, clocks, document, explaining, guard, health
+from trigger_mock.control import benches as bench_rooms
+from trigger_mock.control.room import Declined, Room
 from trigger_mock.credentials import KeyTaken
 from trigger_mock.settings import Settings
 
@@ -25,9 +28,21 @@ def create_control(benches: Benches, settings: Settings) -> Flask:
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit
     app.json.sort_keys = False  # type: ignore[attr-defined]
     app.extensions["trigger_mock"] = benches
-    for routes in _rooms():
+    rooms = _rooms()
+    operations = [operation for room in rooms for operation in room.operations]
+    described = document.routes_of(operations, token=bool(settings.control_token))
+    for routes in (*(room.routes for room in rooms), described):
         app.register_blueprint(routes, url_prefix=PREFIX)
-    app.before_request(lambda: guard.admit(request, settings.control_token))
+
+    @app.before_request
+    def admit() -> None:  # pyright: ignore[reportUnusedFunction] - Flask uses it
+        if request.blueprint != health.room.name:
+            guard.admit(request, settings.control_token)
+
+    app.register_error_handler(
+        Declined, lambda error: error_of(error.status, error.code, str(error), **error.details)
+    )
+    app.register_error_handler(FixtureErrors, _mistaken)
     app.register_error_handler(HTTPException, _declined)
     app.register_error_handler(UnknownBench, lambda error: error_of(404, "not_found", error.args[0]))
     app.register_error_handler(BenchConflict, lambda error: error_of(409, "conflict", str(error)))
@@ -36,13 +51,13 @@ def create_control(benches: Benches, settings: Settings) -> Flask:
     return app
 
 
-def _rooms() -> tuple[Blueprint, ...]:
-    return (health.routes,)
+def _rooms() -> tuple[Room, ...]:
+    return (health.room, bench_rooms.room, calls.room, explaining.room, clocks.room)
 
 
-def error_of(status: int, code: str, message: str) -> Response:
+def error_of(status: int, code: str, message: str, **details: object) -> Response:
     """The control plane's error envelope."""
-    body = orjson.dumps({"error": {"code": code, "message": message}})
+    body = orjson.dumps({"error": {"code": code, "message": message, **details}})
     return Response(body, status, content_type="application/json")
 
 
@@ -53,6 +68,17 @@ def _declined(error: HTTPException) -> Response:
         if name in ("Allow", "Retry-After", "WWW-Authenticate", "Location"):
             response.headers[name] = value
     return response
+
+
+def _mistaken(errors: FixtureErrors) -> Response:
+    mistakes = [
+        {
+            "file": each.file, "line": each.line, "field": each.field,
+            "seen": each.seen, "expected": each.expected,
+        }
+        for each in errors.mistakes
+    ]  # fmt: skip
+    return error_of(422, "invalid_fixtures", str(errors), mistakes=mistakes)
 
 
 def _failed(error: Exception) -> Response:

@@ -1,22 +1,38 @@
-"""Whether the server lives, and whether it answers."""
+"""Whether the server lives, and whether it answers. Told to anybody who reaches it: whoever watches over a
+container has no token.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal
 
-from flask import Blueprint, current_app
+from typing_extensions import TypedDict
 
-routes = Blueprint("health", __name__)
+from trigger_mock.control.room import Room, benches
+
+room = Room("health")
 
 
-@routes.get("/live")
-def live() -> dict[str, Any]:
+class Live(TypedDict):
     """The process runs and reads requests."""
+
+    status: Literal["live"]
+
+
+class Ready(TypedDict):
+    """The endpoint answers, from so many memories."""
+
+    status: Literal["ready"]
+    memories: int
+
+
+@room.serve("GET", "/live", answer=Live)
+def live() -> Live:
+    """Tell whether the process runs."""
     return {"status": "live"}
 
 
-@routes.get("/ready")
-def ready() -> dict[str, Any]:
-    """The endpoint answers: whoever reads this went through the same door, and the fixtures are loaded."""
-    default = current_app.extensions["trigger_mock"].default
-    return {"status": "ready", "memories": len(default.store.rows)}
+@room.serve("GET", "/ready", answer=Ready)
+def ready() -> Ready:
+    """Tell whether the endpoint answers: its fixtures are loaded, and it goes through the same door."""
+    return {"status": "ready", "memories": len(benches().default.store.rows)}
