@@ -86,7 +86,8 @@ def trigger_mock(trigger_mock_server: MockServer, request: pytest.FixtureRequest
 
 def _name(test: str) -> str:
     """A name by which a reader of the page finds the test, and that no other bench has."""
-    return f"{re.sub('[^A-Za-z0-9]+', '-', test)[:40].strip('-')}-{os.urandom(4).hex()}"
+    words = re.sub("[^a-z0-9]+", "-", test.lower())[:40].strip("-")
+    return f"{words or 'test'}-{os.urandom(4).hex()}"
 
 
 @pytest.hookimpl(wrapper=True)
