@@ -105,9 +105,13 @@ def post(url: str, key: str, body: bytes) -> tuple[int, http.client.HTTPMessage,
     along.
     """
     parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise Nothing("TRIGGER_BASE_URL is no address such as http://127.0.0.1:8900")
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     headers = {"x-api-key": key, "Content-Type": "application/json", "Connection": "close"}
-    connection = kind(parts.netloc, timeout=60)  # the budget ends it sooner
+    connection = kind(
+        parts.hostname, parts.port or kind.default_port, timeout=60
+    )  # the budget ends it sooner
     with contextlib.closing(connection):
         connection.request("POST", parts.path.rstrip("/") + ENDPOINT, body, headers)
         response = connection.getresponse()

@@ -87,6 +87,8 @@ def test_a_hook_that_nobody_set_up_prints_nothing(url: str, tmp_path: Path, name
     ("name", "value"),
     [
         ("TRIGGER_BASE_URL", "no address"),
+        ("TRIGGER_BASE_URL", "http://"),
+        ("TRIGGER_BASE_URL", "ftp://127.0.0.1"),
         ("TRIGGER_BASE_URL", "http://127.0.0.1:port"),
         ("TRIGGER_BASE_URL", "http://[::1"),
         ("TRIGGER_API_KEY", f"{KEY}\nx: y"),

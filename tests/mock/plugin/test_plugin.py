@@ -5,6 +5,7 @@ it.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,6 +32,11 @@ import trigger_mock.plugin
 print(*sorted(set(sys.modules) - before))
 """
     assert run_code(code).stdout.split() == ["trigger_mock", "trigger_mock.plugin"]
+
+
+def test_installing_the_kit_brings_it() -> None:
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["entry-points"]["pytest11"]["trigger_mock"] == "trigger_mock.plugin"
 
 
 def test_a_test_has_a_bench_of_its_own(tmp_path: Path, url: str) -> None:
