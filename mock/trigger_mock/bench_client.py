@@ -83,7 +83,8 @@ class TriggerMock:
         self.api_keys: dict[str, list[str]] = {
             each["name"]: list(each["api_keys"]) for each in made["organisations"]
         }
-        self.rows = Rows(control, self.name)
+        owner = next(name for name, keys in self.api_keys.items() if self.api_key in keys)
+        self.rows = Rows(control, self.name, owner)
         self.faults = Faults(control, self.name)
         self.clock = BenchClock(control, self.name)
 

@@ -35,6 +35,10 @@ class Rows(_Part):
 
     room = "rows"
 
+    def __init__(self, control: Control, bench: str, organisation: str) -> None:
+        super().__init__(control, bench)
+        self._organisation = organisation
+
     def __len__(self) -> int:
         return len(self.all())
 
@@ -42,16 +46,16 @@ class Rows(_Part):
         """Add one, validated as in files, or put it in the place of the one with its id; return it as it is
         stored.
 
-        A lesson unless `type` says otherwise; `text`, `trigger_entities` and a scope (`user_id`, …) make it
-        one that a request can recall.
+        A lesson of the organisation that the bench's `api_key` is of, unless `type` and `organisation` say
+        otherwise; `text`, `trigger_entities` and a scope (`user_id`, …) make it one that a request can
+        recall.
         """
         (added,) = self.add_all([{**(row or {}), **fields}])
         return added
 
     def add_all(self, rows: Iterable[Mapping[str, Any]]) -> list[Row]:
         """The same with many at once: all of them, or none when one is wrong."""
-        answer = self._ask("POST", body=[{"type": "lesson", **row} for row in rows])
-        return _rows(answer)
+        return self._sent("POST", rows)
 
     def all(self, **filters: object) -> list[Row]:
         """Those that meet all filters: entity, user_id, agent_id, app_id, group_id, type, organisation,
@@ -76,11 +80,15 @@ class Rows(_Part):
 
     def replace(self, rows: Iterable[Mapping[str, Any]]) -> list[Row]:
         """Have these in place of all that there were."""
-        return _rows(self._ask("PUT", body=[{"type": "lesson", **row} for row in rows]))
+        return self._sent("PUT", rows)
 
     def clear(self) -> None:
         """Remove all."""
         self._ask("DELETE")
+
+    def _sent(self, method: str, rows: Iterable[Mapping[str, Any]]) -> list[Row]:
+        unsaid = {"type": "lesson", "organisation": self._organisation}
+        return _rows(self._ask(method, body=[{**unsaid, **row} for row in rows]))
 
 
 class Faults(_Part):
