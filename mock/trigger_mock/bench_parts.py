@@ -125,7 +125,7 @@ class Faults(_Part):
         return answer
 
     def all(self) -> list[dict[str, Any]]:
-        """Those that are still to come."""
+        """Those that were asked for and not taken back, and how often each `struck`."""
         faults: list[dict[str, Any]] = self._ask("GET")["faults"]
         return faults
 

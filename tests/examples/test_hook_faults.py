@@ -96,6 +96,7 @@ def test_what_is_wrong_every_time_prints_nothing(
 ) -> None:
     bench.faults.add(preset=preset)
     run(bench, tmp_path, TRIGGER_MODE=mode).failed_open()
+    assert [rule["struck"] for rule in bench.faults.all()] == [1]
 
 
 def test_a_slow_gate_is_no_trouble_to_a_hook_that_does_not_wait_for_it(
@@ -118,6 +119,7 @@ def test_a_fault_that_leaves_nothing_to_say_is_passed_over_in_silence(
 ) -> None:
     bench.faults.add(fault)
     run(bench, tmp_path).failed_open()
+    assert [rule["struck"] for rule in bench.faults.all()] == [1]
 
 
 @pytest.mark.parametrize("fault", HARMLESS, ids=name)
