@@ -13,7 +13,7 @@ from werkzeug.exceptions import HTTPException
 
 from trigger_fixtures import FixtureErrors
 from trigger_mock.benches import BenchConflict, Benches, UnknownBench
-from trigger_mock.control import PREFIX, calls, clocks, document, explaining, guard, health
+from trigger_mock.control import PREFIX, calls, clocks, document, explaining, guard, health, page
 from trigger_mock.control import benches as bench_rooms
 from trigger_mock.control.room import Declined, Room
 from trigger_mock.credentials import KeyTaken
@@ -31,7 +31,7 @@ def create_control(benches: Benches, settings: Settings) -> Flask:
     rooms = _rooms()
     operations = [operation for room in rooms for operation in room.operations]
     described = document.routes_of(operations, token=bool(settings.control_token))
-    for routes in (*(room.routes for room in rooms), described):
+    for routes in (*(room.routes for room in rooms), described, page.routes):
         app.register_blueprint(routes, url_prefix=PREFIX)
 
     @app.before_request
