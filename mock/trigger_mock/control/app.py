@@ -11,9 +11,19 @@ import orjson
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
-from trigger_fixtures import FixtureErrors
 from trigger_mock.benches import BenchConflict, Benches, UnknownBench
-from trigger_mock.control import PREFIX, calls, clocks, document, explaining, guard, health, page
+from trigger_mock.control import (
+    PREFIX,
+    calls,
+    clocks,
+    document,
+    explaining,
+    fixtures,
+    guard,
+    health,
+    page,
+    rows,
+)
 from trigger_mock.control import benches as bench_rooms
 from trigger_mock.control.room import Declined, Room
 from trigger_mock.credentials import KeyTaken
@@ -42,7 +52,6 @@ def create_control(benches: Benches, settings: Settings) -> Flask:
     app.register_error_handler(
         Declined, lambda error: error_of(error.status, error.code, str(error), **error.details)
     )
-    app.register_error_handler(FixtureErrors, _mistaken)
     app.register_error_handler(HTTPException, _declined)
     app.register_error_handler(UnknownBench, lambda error: error_of(404, "not_found", error.args[0]))
     app.register_error_handler(BenchConflict, lambda error: error_of(409, "conflict", str(error)))
@@ -52,7 +61,7 @@ def create_control(benches: Benches, settings: Settings) -> Flask:
 
 
 def _rooms() -> tuple[Room, ...]:
-    return (health.room, bench_rooms.room, calls.room, explaining.room, clocks.room)
+    return (health.room, bench_rooms.room, calls.room, explaining.room, clocks.room, rows.room, fixtures.room)
 
 
 def error_of(status: int, code: str, message: str, **details: object) -> Response:
@@ -68,17 +77,6 @@ def _declined(error: HTTPException) -> Response:
         if name in ("Allow", "Retry-After", "WWW-Authenticate", "Location"):
             response.headers[name] = value
     return response
-
-
-def _mistaken(errors: FixtureErrors) -> Response:
-    mistakes = [
-        {
-            "file": each.file, "line": each.line, "field": each.field,
-            "seen": each.seen, "expected": each.expected,
-        }
-        for each in errors.mistakes
-    ]  # fmt: skip
-    return error_of(422, "invalid_fixtures", str(errors), mistakes=mistakes)
 
 
 def _failed(error: Exception) -> Response:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-import orjson
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from typing_extensions import TypedDict
 
-from trigger_fixtures import ApiKey, Corpus, Organisation, parse
+from trigger_fixtures import ApiKey, Corpus, Organisation
 from trigger_mock.benches import LIFETIME, Bench
 from trigger_mock.control import PREFIX
+from trigger_mock.control.fixture_schema import corpus_of
 from trigger_mock.control.room import Declined, Room, benches
 from trigger_mock.journal import SIZE
 
@@ -37,6 +37,7 @@ class NewBench(BaseModel):
         Annotated[
             dict[str, Any],
             Field(description="A document as in files; its keys are replaced by new ones."),
+            WithJsonSchema({"$ref": "#/components/schemas/Fixtures.document"}),
         ]
         | None
     ) = None
@@ -93,7 +94,7 @@ def make_bench(body: NewBench) -> BenchMade:
     if body.fixtures is not None and body.start == "default":
         raise Declined(422, "invalid_request", "from and fixtures are both given; expected one of them")
     if body.fixtures is not None:
-        corpus = parse(orjson.dumps(body.fixtures), name="fixtures")
+        corpus = corpus_of(body.fixtures)
     elif body.start == "default":
         corpus = benches().default.store.corpus
     else:

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 
 from trigger_mock.control import PREFIX
-from trigger_mock.control.room import PATH_PARAMETERS, Operation, json_response
+from trigger_mock.control.room import PATH_PARAMETERS, JsonBody, Operation, json_response
 
 _SCHEMAS = "#/components/schemas/"
 _ERROR: dict[str, Any] = {
@@ -128,6 +128,9 @@ def _without_null(field: dict[str, Any]) -> dict[str, Any]:
 
 
 def _schema(kind: Any, mode: JsonSchemaMode, schemas: dict[str, Any]) -> dict[str, Any]:
+    if isinstance(kind, JsonBody):
+        schemas.update(kind.definitions())
+        return kind.schema()
     schema = TypeAdapter(kind).json_schema(mode=mode, ref_template=_SCHEMAS + "{model}")
     schemas.update(schema.pop("$defs", {}))
     title = schema.get("title")

@@ -29,7 +29,9 @@ def admit(request: Request, token: str) -> None:
             raise Unauthorized("The control plane has a token; send it as Authorization: Bearer.")
         return
     # A call without an address came through no network: a test's client, within this process.
-    if not is_loopback(request.remote_addr or "127.0.0.1") or any(name in request.headers for name in _FORWARDED):
+    if not is_loopback(request.remote_addr or "127.0.0.1") or any(
+        name in request.headers for name in _FORWARDED
+    ):
         raise Forbidden(
             "Without a token the control plane answers on this machine only; set one to reach it."
         )

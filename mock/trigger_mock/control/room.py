@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import orjson
 from flask import Blueprint, Response, current_app, request
@@ -46,6 +46,15 @@ class Declined(Exception):
         self.status = status
         self.code = code
         self.details = details
+
+
+class JsonBody(NamedTuple):
+    """A body that is JSON and whose reading is the view's own: how it is described, and the named parts that
+    this refers to.
+    """
+
+    schema: Callable[[], dict[str, Any]]
+    definitions: Callable[[], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +148,11 @@ def read_body(kind: Any) -> Any:
     """The request's JSON as a value of this type. Raises `Declined` with every field that is wrong."""
     if request.mimetype != "application/json":
         raise UnsupportedMediaType(f"Content-Type is {request.content_type!r}; expected application/json")
+    if isinstance(kind, JsonBody):
+        try:
+            return orjson.loads(request.get_data(cache=False))
+        except orjson.JSONDecodeError as error:
+            raise Declined(422, "invalid_request", f"the body is no JSON: {error}") from None
     try:
         return _adapter(kind).validate_json(request.get_data(cache=False) or b"null", strict=True)
     except ValidationError as error:

@@ -6,12 +6,14 @@ from typing import Any
 
 import orjson
 from flask import Blueprint, request
+from pydantic import ValidationError
 
 from trigger_fixtures import DIRECTIVES, Row
 from trigger_mock.benches import Bench
 from trigger_mock.control.masking import mask_of
 from trigger_mock.control.page.frame import bench_of, page
-from trigger_mock.control.room import Declined
+from trigger_mock.control.room import Declined, invalid
+from trigger_mock.control.rows import Wanted
 
 #: Rows of one page.
 MOST = 50
@@ -30,7 +32,12 @@ def rows(bench: str) -> str:
     """The rows that the form asks for, a page of them."""
     owner = bench_of(bench)
     filters = {name: request.args[name] for name in FILTERS if request.args.get(name)}
-    meant = [each for each in owner.store.rows if _is_meant(each, filters)]
+    mistake, wanted = None, Wanted()
+    try:
+        wanted = Wanted.model_validate(filters)
+    except ValidationError as error:
+        mistake = str(invalid(error))
+    meant = [] if mistake else sorted(filter(wanted.admits, owner.store.rows), key=lambda row: row.id)
     offset = max(0, request.args.get("offset", 0, type=int))
     return page(
         "rows.html",
@@ -38,6 +45,7 @@ def rows(bench: str) -> str:
         "rows",
         rows=[_masked(owner, each) for each in meant[offset : offset + MOST]],
         filters=filters,
+        mistake=mistake,
         types=TYPES,
         matching=len(meant),
         all=len(owner.store.rows),
@@ -55,23 +63,6 @@ def row(bench: str) -> str:
     if kept is None:
         raise Declined(404, "not_found", f"the bench {owner.name!r} has no row of this id")
     return page("row.html", owner, "rows", row=_masked(owner, kept), recallable=kept.type in DIRECTIVES)
-
-
-def _is_meant(row: Row, filters: dict[str, str]) -> bool:
-    return all(_HOLDS[name](row, wanted) for name, wanted in filters.items())
-
-
-#: How each field of the form is compared: as the endpoint compares, except that texts are searched.
-_HOLDS: dict[str, Any] = {
-    "text": lambda row, wanted: wanted.casefold() in "\n".join((row.id, row.text, *(row.steps or ()))).casefold(),
-    "entity": lambda row, wanted: wanted in row.trigger_entities,
-    "type": lambda row, wanted: row.type == wanted,
-    "user_id": lambda row, wanted: row.user_id == wanted,
-    "agent_id": lambda row, wanted: row.agent_id == wanted,
-    "app_id": lambda row, wanted: row.app_id == wanted,
-    "group_id": lambda row, wanted: wanted in row.group_ids,
-    "organisation": lambda row, wanted: row.organisation == wanted,
-}
 
 
 def _masked(bench: Bench, row: Row) -> dict[str, Any]:
