@@ -63,6 +63,13 @@ for (const button of document.querySelectorAll("[data-copies]")) {
   });
 }
 
+for (const time of document.querySelectorAll("[data-runs]")) {
+  const behind = Date.parse(time.dateTime) - performance.now();
+  setInterval(() => {
+    time.textContent = new Date(behind + performance.now()).toISOString().slice(0, 19).replace("T", " ");
+  }, PERIOD);
+}
+
 const place = document.querySelector("[data-live]");
 if (place) {
   const pause = document.querySelector("[data-pause]");

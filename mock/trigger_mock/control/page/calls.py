@@ -25,6 +25,7 @@ from trigger_mock.reading import Reading
 MOST = 50
 #: Identifiers that a line names.
 MOST_NAMED = 3
+LONGEST_NAMED = 40
 FILTERS = ("status", "tool", "entity", "user_id", "organisation", "mode", "recalled", "fault", "request_id")
 
 
@@ -150,9 +151,12 @@ def _line(call: Call, mask: Mask) -> Line:
         for entity in _matched_on(row)
         if isinstance(entity, str)
     ]
-    # What recalled something first; the rest by length, for the shortest say most.
-    fired = sorted(shown["fired"], key=lambda text: (text not in matched, len(text), text))
     tool: Any = Reading(call.request, content_type(call)).tool
+    # What recalled something first, then what is long and fits: parts say less than the whole.
+    fired = sorted(
+        (text for text in shown["fired"] if text != tool or text in matched),
+        key=lambda text: (text not in matched, len(text) > LONGEST_NAMED, -len(text), text),
+    )
     return Line(
         call=shown,
         tool=mask(tool) if isinstance(tool, str) else None,

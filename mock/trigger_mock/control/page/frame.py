@@ -54,7 +54,12 @@ def page_url(view: str, **values: Any) -> str:
 @routes.record_once
 def _filters(state: Any) -> None:
     state.app.jinja_env.filters.update(
-        visible=texts.visible, cut=texts.cut, folded=texts.folded, block=texts.block, json=texts.json_block
+        visible=texts.visible,
+        cut=texts.cut,
+        inline=texts.inline,
+        folded=texts.folded,
+        block=texts.block,
+        json=texts.json_block,
     )
     state.app.jinja_env.trim_blocks = state.app.jinja_env.lstrip_blocks = True
 

@@ -52,6 +52,12 @@ def folded(text: object, most: int = SHORT) -> Markup:
     ).format(visible(" ".join(whole[:most].split())), f"{len(whole):,}", shown)
 
 
+def inline(text: object, most: int = SHORT) -> Markup:
+    """A text within a line where it is short, else folded."""
+    whole = str(text)
+    return visible(whole) if len(whole) <= most else folded(whole, most)
+
+
 def block(text: object) -> Markup:
     """A text of many lines as a block of its own, which scrolls by itself."""
     whole = str(text)
