@@ -72,8 +72,7 @@ def test_no_page_runs_anything_but_the_one_script_of_its_own(bench: FlaskClient,
     markup = _Markup(answer.text)
     policy = answer.headers["Content-Security-Policy"]
 
-    if answer.content_type.startswith("text/html"):
-        assert [each.get("src") for each in markup.of("script")] == ["/_mock/page/page.js"]
+    assert [each.get("src") for each in markup.of("script")] == ["/_mock/page/page.js"]
     assert "default-src 'none'" in policy
     assert "frame-ancestors 'none'" in policy
     assert "unsafe" not in policy
@@ -181,6 +180,18 @@ def test_a_form_from_elsewhere_changes_nothing(bench: FlaskClient) -> None:
             assert bench.post(f"/_mock/page/default/{form}", headers=headers).status_code == 403
 
     assert "1 call<" in _page(bench, "calls")
+
+
+def test_whoever_may_not_speak_to_the_control_plane_sees_no_page(bench: FlaskClient) -> None:
+    bench.application.extensions["trigger_mock"].open(default(), name="private-bench")
+
+    for headers in ({"Host": "evil.example"}, {"X-Forwarded-For": "203.0.113.9"}):
+        answer = bench.get("/_mock/", headers=headers)
+        assert answer.status_code == 403
+        assert "private-bench" not in answer.text
+    client = create_app(default(), settings=Settings(control_token="tok_tok")).test_client()
+    assert client.get("/_mock/").status_code == 401
+    assert "Calls" in client.get("/_mock/", headers={"Authorization": "Bearer tok_tok"}).text
 
 
 def test_forms_lead_back_to_a_page_that_says_what_was_done(bench: FlaskClient) -> None:

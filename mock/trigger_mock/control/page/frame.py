@@ -8,11 +8,11 @@ nothing of where it comes from is turned away as well.
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from flask import Blueprint, Response, redirect, render_template, request, url_for
-from werkzeug.exceptions import Forbidden, HTTPException, NotFound
+from werkzeug.exceptions import Forbidden, HTTPException, NotFound, Unauthorized
 from werkzeug.wrappers import Response as AnyResponse
 
 from trigger_mock.benches import Bench, UnknownBench
@@ -90,6 +90,12 @@ def asset(asset: str) -> Response:
     return response.make_conditional(request)  # type: ignore[return-value]
 
 
+@routes.get("/page/<bench>/<path:rest>")
+def nothing(bench: str, rest: str) -> NoReturn:  # noqa: ARG001 - wherever it is
+    """No page."""
+    raise NotFound("There is no such page.")
+
+
 @routes.get("/page/")
 def chosen() -> AnyResponse:
     """The bench that the chooser was set to."""
@@ -116,6 +122,13 @@ def page(template: str, bench: Bench, here: str, **values: Any) -> str:
 def done(view: str, bench: Bench, what: str) -> AnyResponse:
     """Lead to a page that says what was done."""
     return redirect(url_for(f"page.{view}", bench=bench.name, done=what), 303)
+
+
+@routes.errorhandler(Forbidden)
+@routes.errorhandler(Unauthorized)
+def _turned_away(error: HTTPException) -> AnyResponse:
+    """Whoever may not speak to us sees no page: it would name the benches."""
+    return error.get_response()
 
 
 @routes.errorhandler(HTTPException)
