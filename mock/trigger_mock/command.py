@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+from click.core import ParameterSource
 
 from trigger_contracts import ENDPOINT
 from trigger_fixtures import DEFAULT, DIRECTIVES, Corpus, FixtureErrors, Rate, default, load
@@ -191,6 +192,12 @@ def command(**options: Any) -> None:
     if options["check"]:
         _tell_of(corpus, options["fixtures"])
         return
+    source = click.get_current_context().get_parameter_source("control")
+    asked = options["control_token_env"] or (source is not ParameterSource.DEFAULT and options["control"])
+    if asked and options["workers"] > 1:
+        click.echo(
+            "note: the control plane is off: several workers would each be steered by themselves", err=True
+        )
     _serve(corpus, _settings(options), options)
 
 

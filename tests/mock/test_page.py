@@ -111,7 +111,7 @@ def test_a_refused_call_says_what_to_change(bench: FlaskClient) -> None:
     bench.post(PATH, json={"user_id": "user-123", "entities": ["tool_loop.py"]})
 
     assert "pass at least one non-empty user_id" in _page(bench, "calls/2")
-    assert "without a known key" in _page(bench, "calls/3")
+    assert "Send a key of this server" in _page(bench, "calls/3")
 
 
 def test_hostile_text_is_text_wherever_it_stands(tmp_path: Path) -> None:

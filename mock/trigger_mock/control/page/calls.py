@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
 from flask import Blueprint, Response, render_template, request
 from pydantic import ValidationError
 from werkzeug.wrappers import Response as AnyResponse
@@ -15,7 +16,7 @@ from trigger_mock.control.explaining import explain_call
 from trigger_mock.control.masking import Mask, mask_of
 from trigger_mock.control.page.frame import bench_of, done, page
 from trigger_mock.control.page.repeat import curl
-from trigger_mock.control.room import benches, invalid
+from trigger_mock.control.room import Declined, benches, invalid
 from trigger_mock.journal import Call
 from trigger_mock.json_values import is_array, is_object
 from trigger_mock.matching import Match, content_type
@@ -86,13 +87,19 @@ def call(bench: str, number: int) -> str:
     kept = found(owner, number)
     mask = mask_of(owner)
     shown = call_shown(kept, mask)
+    explanation, unexplained = None, ""
+    try:
+        explanation = explain_call(owner, number)
+    except Declined as declined:
+        unexplained = str(declined)
     return page(
         "call.html",
         owner,
         "calls",
         line=_line(kept, mask),
         call=shown,
-        explanation=explain_call(owner, number) if kept.caller else None,
+        explanation=explanation,
+        unexplained=unexplained,
         curl=curl(kept, request.host_url, mask),
     )
 
@@ -142,7 +149,7 @@ def _match(filters: dict[str, str]) -> Match:
 
 def _line(call: Call, mask: Mask) -> Line:
     shown = call_shown(call, mask)
-    answer: Any = shown["response"]["body"]
+    answer: Any = orjson.loads(orjson.dumps(shown["response"]["body"]))
     data: Any = answer.get("data") if is_object(answer) else None
     matched = [
         entity

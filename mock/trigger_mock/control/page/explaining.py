@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
 from flask import Blueprint, request
 
 from trigger_mock.control.explaining import explain
 from trigger_mock.control.calls import call_shown, found
 from trigger_mock.control.masking import mask_of
+from trigger_mock.control.page import texts
 from trigger_mock.control.page.frame import bench_of, page
 from trigger_mock.control.room import Declined
 
@@ -54,4 +54,4 @@ def explained(bench: str) -> str:
 def _as_text(body: Any, text: str | None) -> str:
     if text is not None:
         return text
-    return orjson.dumps(body, option=orjson.OPT_INDENT_2).decode()
+    return texts.indented(body)

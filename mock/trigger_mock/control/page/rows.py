@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
 from flask import Blueprint, request
 from pydantic import ValidationError
 
 from trigger_fixtures import DIRECTIVES, Row
 from trigger_mock.benches import Bench
-from trigger_mock.control.masking import mask_of
+from trigger_mock.control.masking import clean, mask_of
 from trigger_mock.control.page.frame import bench_of, page
 from trigger_mock.control.room import Declined, invalid
 from trigger_mock.control.rows import Wanted
@@ -67,5 +66,5 @@ def row(bench: str) -> str:
 
 def _masked(bench: Bench, row: Row) -> dict[str, Any]:
     """A row as JSON would say it, without the keys that somebody may have put into it."""
-    masked: dict[str, Any] = orjson.loads(mask_of(bench)(orjson.dumps(row._asdict(), default=list).decode()))
+    masked: dict[str, Any] = clean(row._asdict(), mask_of(bench))
     return masked

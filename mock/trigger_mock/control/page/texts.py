@@ -24,6 +24,7 @@ MOST = 100_000
 _SHAPELESS = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 #: Marks that stand on one letter; more of them are written out, for they would climb over their neighbours.
 _MOST_MARKS = 4
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 _PLAIN = re.compile(r"[ -~]+")
 
 
@@ -67,7 +68,25 @@ def block(text: object) -> Markup:
 
 def json_block(value: Any) -> Markup:
     """A JSON value, indented."""
-    return block(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+    return block(indented(value))
+
+
+def indented(value: Any) -> str:
+    """A JSON value with a line an item; what stands in it stays as it was written, to the letter."""
+    lines: list[str] = [""]
+    depth = 0
+    before = ""
+    for token in _TOKEN.findall(orjson.dumps(value).decode()):
+        if token in ("}", "]"):
+            depth -= 1
+            if before not in ("{", "["):
+                lines.append("  " * depth)
+        elif before in ("{", "[", ","):
+            lines.append("  " * depth)
+        lines[-1] += ": " if token == ":" else token
+        depth += token in ("{", "[")
+        before = token
+    return "\n".join(lines)
 
 
 def _pieces(text: str, lines: bool) -> Iterator[Markup]:
