@@ -76,7 +76,9 @@ def test_no_page_runs_anything_but_the_one_script_of_its_own(bench: FlaskClient,
     assert "default-src 'none'" in policy
     assert "frame-ancestors 'none'" in policy
     assert "unsafe" not in policy
-    assert not [each for _, each in markup.tags if any(name.startswith("on") or name == "style" for name in each)]
+    assert not [
+        each for _, each in markup.tags if any(name.startswith("on") or name == "style" for name in each)
+    ]
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert answer.headers["Referrer-Policy"] == "same-origin"
     assert answer.headers["Cache-Control"] == "no-store"
@@ -84,7 +86,9 @@ def test_no_page_runs_anything_but_the_one_script_of_its_own(bench: FlaskClient,
 
 def test_nothing_of_a_page_comes_from_elsewhere(bench: FlaskClient) -> None:
     markup = _Markup(_page(bench, "calls/1"))
-    addresses = [each[name] for _, each in markup.tags for name in ("src", "href", "action") if each.get(name)]
+    addresses = [
+        each[name] for _, each in markup.tags for name in ("src", "href", "action") if each.get(name)
+    ]
 
     assert [each for each in addresses if not each.startswith(("/_mock/", "#"))] == []
     for asset in ("page.css", "page.js", "icon.svg"):
@@ -125,17 +129,29 @@ def test_hostile_text_is_text_wherever_it_stands(tmp_path: Path) -> None:
     client = create_app(corpus, settings=Settings()).test_client()
     headers = {"x-api-key": "xtk_o", "x-request-id": XSS, XSS[20:26]: XSS, "user-agent": XSS}
     client.post(PATH, json={"user_id": XSS, "entities": [XSS]}, headers=headers)
-    client.post(PATH, json={"user_id": XSS, XSS: XSS, "action": {"tool": XSS, "args": {XSS: XSS}}}, headers=headers)
+    client.post(
+        PATH, json={"user_id": XSS, XSS: XSS, "action": {"tool": XSS, "args": {XSS: XSS}}}, headers=headers
+    )
     client.post(PATH, data=XSS, headers=headers)
 
-    pages = ["calls", "calls/1", "calls/2", "calls/3", "rows", f"row?id={corpus.rows[0].id}", "explain?call=2"]
+    pages = [
+        "calls",
+        "calls/1",
+        "calls/2",
+        "calls/3",
+        "rows",
+        f"row?id={corpus.rows[0].id}",
+        "explain?call=2",
+    ]
     for path in pages:
         markup = _Markup(text := _page(client, path))
         assert len(markup.of("script")) == 1
         assert [each.get("src") for each in markup.of("img")] == ["/_mock/page/icon.svg"]
         assert "&lt;script&gt;" in text
     for path in ("calls", "rows"):
-        echoed = _Markup(_page(client, path, query_string={"entity": XSS, "text": XSS, "done": XSS, "before": XSS}))
+        echoed = _Markup(
+            _page(client, path, query_string={"entity": XSS, "text": XSS, "done": XSS, "before": XSS})
+        )
         assert len(echoed.of("script")) == 1
 
 
@@ -151,7 +167,9 @@ def test_characters_without_a_shape_are_written_out(bench: FlaskClient) -> None:
 
 
 def test_a_long_text_is_cut_and_there_to_be_opened(bench: FlaskClient) -> None:
-    bench.post(PATH, json={"user_id": "u", "action": {"tool": "y" * 1000}}, headers={**KEY, "x-long": "z" * 5000})
+    bench.post(
+        PATH, json={"user_id": "u", "action": {"tool": "y" * 1000}}, headers={**KEY, "x-long": "z" * 5000}
+    )
 
     text = _page(bench, "calls/2")
     assert "y" * 1000 not in _page(bench, "calls")
@@ -162,7 +180,9 @@ def test_a_long_text_is_cut_and_there_to_be_opened(bench: FlaskClient) -> None:
 
 def test_no_key_is_on_any_page(bench: FlaskClient) -> None:
     key = KEY["x-api-key"]
-    bench.post(PATH, json={"user_id": key, "action": {"tool": key, "args": {"a": key}}}, headers={**KEY, "x-k": key})
+    bench.post(
+        PATH, json={"user_id": key, "action": {"tool": key, "args": {"a": key}}}, headers={**KEY, "x-k": key}
+    )
 
     for path in ("calls", "calls/2", "explain?call=2", "rows", "calls/live"):
         assert key not in _page(bench, path)
@@ -262,7 +282,9 @@ def test_the_live_list_is_sent_only_when_it_changed(bench: FlaskClient) -> None:
 
 def test_rows_are_filtered_and_paged(bench: FlaskClient) -> None:
     def ids(**filters: str) -> list[str]:
-        return re.findall(r'class="go mono" href="[^"]*id=([^"]+)"', _page(bench, "rows", query_string=filters))
+        return re.findall(
+            r'class="go mono" href="[^"]*id=([^"]+)"', _page(bench, "rows", query_string=filters)
+        )
 
     rows = default().rows
     assert len(ids()) == 50

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -99,7 +98,9 @@ def test_nothing_comes_while_the_list_is_paused(browser: Browser, server: Runnin
     browser.press("p")
     browser.until("document.querySelector('[data-told]').innerText === 'Paused'")
     _call(server, MISTAKEN)
-    asked = browser.evaluate("new Promise((done) => setTimeout(() => done(document.querySelectorAll('[data-number]').length), 2500))")
+    asked = browser.evaluate(
+        "new Promise((done) => setTimeout(() => done(document.querySelectorAll('[data-number]').length), 2500))"
+    )
     assert asked == 0
 
     browser.press("p")

@@ -38,7 +38,9 @@ def cut(text: object, most: int = SHORT) -> Markup:
     whole = str(text)
     if len(whole) <= most:
         return visible(whole)
-    return visible(whole[:most]) + Markup('<span class="cut">… {} characters</span>').format(f"{len(whole):,}")
+    return visible(whole[:most]) + Markup('<span class="cut">… {} characters</span>').format(
+        f"{len(whole):,}"
+    )
 
 
 def folded(text: object, most: int = SHORT) -> Markup:
