@@ -12,7 +12,18 @@ from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
 from trigger_mock.benches import BenchConflict, Benches, UnknownBench
-from trigger_mock.control import PREFIX, calls, clocks, document, explaining, fixtures, guard, health, rows
+from trigger_mock.control import (
+    PREFIX,
+    calls,
+    clocks,
+    document,
+    explaining,
+    faults,
+    fixtures,
+    guard,
+    health,
+    rows,
+)
 from trigger_mock.control import benches as bench_rooms
 from trigger_mock.control.room import Declined, Room
 from trigger_mock.credentials import KeyTaken
@@ -50,7 +61,16 @@ def create_control(benches: Benches, settings: Settings) -> Flask:
 
 
 def _rooms() -> tuple[Room, ...]:
-    return (health.room, bench_rooms.room, calls.room, explaining.room, clocks.room, rows.room, fixtures.room)
+    return (
+        health.room,
+        bench_rooms.room,
+        calls.room,
+        explaining.room,
+        clocks.room,
+        rows.room,
+        fixtures.room,
+        faults.room,
+    )
 
 
 def error_of(status: int, code: str, message: str, **details: object) -> Response:
