@@ -213,7 +213,7 @@ class Channel(HTTPChannel):
             self.will_close = True
 
     def wait(self, seconds: float, ended: Callable[[], bool], *, for_client: bool) -> None:
-        """Let time pass within a call, as `Connection` says; the loop looks away from its socket meanwhile."""
+        """Let time pass within a call, as `Connection` says; the loop looks away from the socket then."""
         until = time.monotonic() + seconds
         while self.connected and not self.dismissed and not ended():
             left = until - time.monotonic()

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from trigger_fixtures import ApiKey, Corpus, Organisation
 from trigger_mock.benches import LIFETIME, Bench
 from trigger_mock.control import PREFIX
-from trigger_mock.control.fixture_schema import corpus_of
+from trigger_mock.control.fixture_schema import COMPONENT, corpus_of
 from trigger_mock.control.room import Declined, Room, benches
 from trigger_mock.journal import SIZE
 
@@ -37,7 +37,7 @@ class NewBench(BaseModel):
         Annotated[
             dict[str, Any],
             Field(description="A document as in files; its keys are replaced by new ones."),
-            WithJsonSchema({"$ref": "#/components/schemas/Fixtures.document"}),
+            WithJsonSchema({COMPONENT: "Fixtures.document"}),
         ]
         | None
     ) = None

@@ -10,7 +10,9 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 
 from trigger_mock.control import PREFIX
+from trigger_mock.control.fixture_schema import COMPONENT, definitions
 from trigger_mock.control.room import PATH_PARAMETERS, JsonBody, Operation, json_response
+from trigger_mock.json_values import is_array, is_object
 
 _SCHEMAS = "#/components/schemas/"
 _ERROR: dict[str, Any] = {
@@ -31,7 +33,7 @@ _ERROR: dict[str, Any] = {
 
 def document_of(operations: Iterable[Operation], *, token: bool) -> dict[str, Any]:
     """The document. `token`: whether callers must show one."""
-    schemas: dict[str, Any] = {"Error": _ERROR}
+    schemas: dict[str, Any] = {"Error": _ERROR} | definitions()
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
         paths.setdefault(PREFIX + operation.path, {})[operation.method.lower()] = _described(
@@ -129,12 +131,24 @@ def _without_null(field: dict[str, Any]) -> dict[str, Any]:
 
 def _schema(kind: Any, mode: JsonSchemaMode, schemas: dict[str, Any]) -> dict[str, Any]:
     if isinstance(kind, JsonBody):
-        schemas.update(kind.definitions())
-        return kind.schema()
-    schema = TypeAdapter(kind).json_schema(mode=mode, ref_template=_SCHEMAS + "{model}")
+        return kind.schema
+    schema: dict[str, Any] = _referring(
+        TypeAdapter(kind).json_schema(mode=mode, ref_template=_SCHEMAS + "{model}")
+    )
     schemas.update(schema.pop("$defs", {}))
     title = schema.get("title")
     if isinstance(title, str) and "properties" in schema:
         schemas[title] = schema
         return {"$ref": _SCHEMAS + title}
     return schema
+
+
+def _referring(schema: Any) -> Any:
+    """The same schema, with references where a field names a component."""
+    if is_array(schema):
+        return [_referring(each) for each in schema]
+    if not is_object(schema):
+        return schema
+    if COMPONENT in schema:
+        return {"$ref": _SCHEMAS + schema[COMPONENT]}
+    return {name: _referring(value) for name, value in schema.items()}

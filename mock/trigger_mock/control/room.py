@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -24,6 +25,10 @@ from trigger_mock.seen import shown
 
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+#: Mistakes that one answer tells of.
+MOST_TOLD = 10
+#: Fields that no message repeats: keys, or whatever stands in their place.
+_SECRET = frozenset({"api_key", "fixtures"})
 _PARAMETER = re.compile(r"\{(\w+)\}")
 #: Parameters of paths: what Flask reads, and their schema.
 PATH_PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -49,12 +54,9 @@ class Declined(Exception):
 
 
 class JsonBody(NamedTuple):
-    """A body that is JSON and whose reading is the view's own: how it is described, and the named parts that
-    this refers to.
-    """
+    """A body that is JSON and whose reading is the view's own: how it is described."""
 
-    schema: Callable[[], dict[str, Any]]
-    definitions: Callable[[], dict[str, Any]]
+    schema: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +129,13 @@ def json_response(value: object, status: int = 200) -> Response:
     return Response(orjson.dumps(value), status, content_type="application/json")
 
 
+def rfc3339(seconds: float) -> str:
+    """A moment (seconds since 1970) as the control plane writes it, to the millisecond."""
+    return (
+        datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    )
+
+
 def _carry_out(operation: Operation, **parameters: Any) -> Response:
     if "bench" in parameters:
         parameters["bench"] = benches().named(parameters["bench"])
@@ -183,12 +192,16 @@ def _value(text: str, kinds: frozenset[str]) -> Any:
 
 
 def invalid(error: ValidationError) -> Declined:
-    """What a model refused, each field with what was seen."""
-    said = [
-        f"{'.'.join(map(str, each['loc'])) or 'the body'}: {_lowered(each['msg'])}"
-        + ("" if each["type"] == "missing" else f", seen {shown(each['input'])!r}")
-        for each in error.errors(include_url=False)[:10]
-    ]
+    """What a model refused, each field with what was seen, unless that may be a key."""
+    said: list[str] = []
+    for each in error.errors(include_url=False)[:MOST_TOLD]:
+        place = ".".join(map(str, map(shown, each["loc"]))) or "the body"
+        if each["type"] == "extra_forbidden":
+            said.append(f"{place}: nothing of this name is read")
+        elif each["type"] == "missing" or not _SECRET.isdisjoint(map(str, each["loc"])):
+            said.append(f"{place}: {_lowered(each['msg'])}")
+        else:
+            said.append(f"{place}: {_lowered(each['msg'])}, seen {shown(each['input'])!r}")
     return Declined(422, "invalid_request", "; ".join(said))
 
 
