@@ -170,6 +170,11 @@ class _Served(click.Group):
     help="Calls that are kept; 0 for none.",
 )
 @click.option(
+    "--fault-header",
+    is_flag=True,
+    help="Let a request ask for a fault by X-Trigger-Mock-Fault.",
+)
+@click.option(
     "--control/--no-control",
     default=True,
     show_default=True,
@@ -246,6 +251,7 @@ def _settings(options: dict[str, Any]) -> Settings:
         seed=options["seed"],
         allow_token_scheme=options["allow_token_scheme"],
         journal=options["journal"],
+        fault_header=options["fault_header"],
         # Several workers would each be steered, and each tell, by themselves.
         control=options["control"] and options["workers"] == 1,
         control_token=_token(options["control_token_env"]),

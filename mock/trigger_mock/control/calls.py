@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Annotated, Any
 
 from flask import request
@@ -10,6 +9,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from trigger_mock.benches import Bench
+from trigger_mock.connection import borrowed
 from trigger_mock.control.masking import Mask, content, mask_of
 from trigger_mock.control.room import Declined, Room, rfc3339
 from trigger_mock.journal import Call
@@ -123,8 +123,7 @@ def wait_for_calls(bench: Bench, query: Wait) -> Waited:
     if not bench.journal.size:
         raise Declined(409, "conflict", f"the journal of {bench.name!r} is off; nothing can be waited for")
     # On our own server a thread that waits is replaced by another one for as long as it does.
-    borrowing = request.environ.get("trigger_mock.borrow", contextlib.nullcontext)
-    with borrowing():
+    with borrowed(request.environ):
         found = bench.journal.wait(query.admits, query.count, query.timeout)
     return {
         "satisfied": len(found) >= query.count,
