@@ -189,7 +189,8 @@ def test_waiting_ends_with_the_call_that_was_waited_for(client: FlaskClient) -> 
     waiter = Thread(target=wait)
     waiter.start()
     assert entered.wait(20)
-    for body in (ASK, [], ASK):
+    bodies: tuple[object, ...] = (ASK, [], ASK)
+    for body in bodies:
         client.post(PATH, json=body, headers=KEY)
     waiter.join(20)
     told = answers[0].get_json()
