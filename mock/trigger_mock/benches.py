@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from threading import RLock
+from typing import TYPE_CHECKING
 
 from trigger_fixtures import ApiKey, Corpus, Organisation
 from trigger_mock.clock import Clock
@@ -20,6 +21,9 @@ from trigger_mock.credentials import Caller, Keyring
 from trigger_mock.journal import Journal
 from trigger_mock.limits import Counters, Limiter, MemoryCounters, Overrides
 from trigger_mock.store import Store
+
+if TYPE_CHECKING:
+    from trigger_mock.reloading import Reloading
 
 DEFAULT = "default"
 #: Seconds without use after which a bench is gone, unless it is made with another number.
@@ -74,6 +78,8 @@ class Benches:
             limiter=Limiter(counting or MemoryCounters(own), limits),
             journal=Journal(journal),
         )
+        #: What keeps the default bench at its files, where anything does.
+        self.reloading: Reloading | None = None
         self._benches = {DEFAULT: self.default}
         self._keyring.admit(self.default, corpus.organisations.values())
 
@@ -164,16 +170,16 @@ class Benches:
             bench.clock.reset()
             bench.journal.clear()
 
-    def replace(self, bench: Bench, corpus: Corpus, *, origin: bool = False) -> None:
-        """Answer from other fixtures. `origin`: a reset returns to them. Raises `KeyTaken` and changes
-        nothing.
+    def replace(self, bench: Bench, corpus: Corpus, *, origin: Corpus | None = None) -> None:
+        """Answer from other fixtures. `origin`: what a reset returns to from now on. Raises `KeyTaken` and
+        changes nothing.
 
         Keys that are gone are unknown at once, and new ones lead to the new rows.
         """
         with self._lock:
             self._keyring.require_free(bench, corpus.organisations.values())
             # Rows before keys: a new key never meets an organisation that has none yet.
-            (bench.store.restart if origin else bench.store.replace)(corpus)
+            bench.store.replace(corpus, origin=origin)
             self._keyring.admit(bench, corpus.organisations.values())
             bench.limiter.reread()
 

@@ -113,6 +113,12 @@ class _Served(click.Group):
     help="File or folder, in place of the shipped set (`default`); repeat to overlay by id.",
 )  # fmt: skip
 @click.option(
+    "--reload/--no-reload",
+    default=True,
+    show_default=True,
+    help="Read --fixtures again when they change.",
+)
+@click.option(
     "--rate-limit",
     type=_Limit(),
     metavar="RATE",
@@ -290,8 +296,20 @@ def _serve_on_waitress(corpus: Corpus, settings: Settings, options: dict[str, An
         listening = server.bind(options["host"], options["port"])
     with listening:
         application = _application(corpus, settings)
+        if options["fixtures"] and options["reload"]:
+            _keep_at_files(application, options["fixtures"])
         ready = partial(_announce, server.url_of(listening), corpus, options["fixtures"])
         server.serve(application, listening, body_limit=settings.body_limit, ready=ready)
+
+
+def _keep_at_files(application: Flask, paths: tuple[str, ...]) -> None:
+    from trigger_mock.benches import Benches
+    from trigger_mock.reloading import Reloading
+
+    benches: Benches = application.extensions["trigger_mock"]
+    files = [DEFAULT if path == SHIPPED else Path(path) for path in paths]
+    benches.reloading = Reloading(benches, files, partial(_load, paths))
+    benches.reloading.start()
 
 
 def _serve_on_granian(corpus: Corpus, settings: Settings, options: dict[str, Any]) -> None:

@@ -12,7 +12,18 @@ from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
 from trigger_mock.benches import BenchConflict, Benches, UnknownBench
-from trigger_mock.control import PREFIX, calls, clocks, document, explaining, fixtures, guard, health, rows
+from trigger_mock.control import (
+    PREFIX,
+    calls,
+    clocks,
+    document,
+    explaining,
+    fixtures,
+    guard,
+    health,
+    page,
+    rows,
+)
 from trigger_mock.control import benches as bench_rooms
 from trigger_mock.control.room import Declined, Room
 from trigger_mock.credentials import KeyTaken
@@ -30,7 +41,7 @@ def create_control(benches: Benches, settings: Settings) -> Flask:
     rooms = _rooms()
     operations = [operation for room in rooms for operation in room.operations]
     described = document.routes_of(operations, token=bool(settings.control_token))
-    for routes in (*(room.routes for room in rooms), described):
+    for routes in (*(room.routes for room in rooms), described, page.routes):
         app.register_blueprint(routes, url_prefix=PREFIX)
 
     @app.before_request

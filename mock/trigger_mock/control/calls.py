@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from flask import request
@@ -12,7 +11,7 @@ from typing_extensions import TypedDict
 
 from trigger_mock.benches import Bench
 from trigger_mock.control.masking import Mask, content, mask_of
-from trigger_mock.control.room import Declined, Room
+from trigger_mock.control.room import Declined, Room, rfc3339
 from trigger_mock.journal import Call
 from trigger_mock.matching import Match, content_type
 from trigger_mock.reading import Reading
@@ -161,7 +160,7 @@ def call_shown(call: Call, mask: Mask) -> CallShown:
     answer, answer_text = content(call.answer, mask)
     return {
         "number": call.number,
-        "time": datetime.fromtimestamp(call.time, UTC).isoformat(timespec="milliseconds")[:-6] + "Z",
+        "time": rfc3339(call.time),
         "organisation": mask(call.caller.organisation.name) if call.caller else None,
         "key": mask(call.caller.place) if call.caller else None,
         "method": mask(call.method),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from trigger_mock.benches import Bench
-from trigger_mock.control.room import Declined, Room
+from trigger_mock.control.room import Declined, Room, rfc3339
 
 room = Room("clock")
 
@@ -55,8 +55,7 @@ class Step(BaseModel):
 @room.serve("GET", "/benches/{bench}/clock", answer=ClockShown)
 def show_clock(bench: Bench) -> ClockShown:
     """Look at the clock."""
-    shown = datetime.fromtimestamp(bench.clock.now, UTC)
-    return {"now": shown.isoformat(timespec="milliseconds")[:-6] + "Z", "frozen": bench.clock.frozen}
+    return {"now": rfc3339(bench.clock.now), "frozen": bench.clock.frozen}
 
 
 @room.serve("PUT", "/benches/{bench}/clock", body=Setting, answer=ClockShown)

@@ -38,7 +38,7 @@ class Asked(BaseModel):
 def explain_body(bench: Bench, query: Asked) -> dict[str, Any]:
     """Explain a request by its body, sent as it would be sent to the endpoint."""
     name = _organisation(bench, query.organisation)
-    return _explained(bench, request.get_data(cache=False), request.content_type, name)
+    return explain(bench, request.get_data(cache=False), request.content_type, name)
 
 
 @room.serve("GET", "/benches/{bench}/calls/{number}/explanation", answer=dict[str, Any])
@@ -49,7 +49,7 @@ def explain_call(bench: Bench, number: int) -> dict[str, Any]:
         raise Declined(
             409, "conflict", f"call {number} was refused with {call.status} before its body was looked at"
         )
-    return _explained(bench, call.request, content_type(call), call.caller.organisation.name)
+    return explain(bench, call.request, content_type(call), call.caller.organisation.name)
 
 
 def _organisation(bench: Bench, name: str | None) -> str:
@@ -67,7 +67,8 @@ def _organisation(bench: Bench, name: str | None) -> str:
     return name
 
 
-def _explained(bench: Bench, raw: bytes, content_type: str | None, organisation: str) -> dict[str, Any]:
+def explain(bench: Bench, raw: bytes, content_type: str | None, organisation: str) -> dict[str, Any]:
+    """Explain a request for a key of an organisation of this bench; keys are masked."""
     explanation = explain_bytes(raw, content_type, organisation, bench.store.rows, operator=True)
     masked: dict[str, Any] = clean(explanation.as_dict(), mask_of(bench))
     return masked

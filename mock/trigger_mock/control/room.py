@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -132,6 +133,13 @@ def benches() -> Benches:
 def json_response(value: object, status: int = 200) -> Response:
     """A value as a response."""
     return Response(orjson.dumps(value), status, content_type="application/json")
+
+
+def rfc3339(seconds: float) -> str:
+    """A moment (seconds since 1970) as the control plane writes it, to the millisecond."""
+    return (
+        datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    )
 
 
 def _carry_out(operation: Operation, **parameters: Any) -> Response:
