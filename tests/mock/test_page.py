@@ -12,10 +12,10 @@ import pytest
 from flask.testing import FlaskClient
 
 from tests.mock.conftest import KEY, PATH
-from trigger_fixtures import default, load
+from trigger_fixtures import Keywords, default, load
 from trigger_mock import Settings, create_app
 
-PAGES = ("calls", "calls/1", "explain", "rows", "clock")
+PAGES = ("calls", "calls/1", "explain", "rows", "faults", "clock")
 XSS = "</pre></textarea><script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
 FORM = {"Origin": "http://localhost"}
 MISTAKEN = {"user_id": "user-123", "action": {"tool": "x", "input": {"file_path": "tool_loop.py"}}}
@@ -163,8 +163,11 @@ def test_a_long_text_is_cut_and_there_to_be_opened(bench: FlaskClient) -> None:
 def test_no_key_is_on_any_page(bench: FlaskClient) -> None:
     key = KEY["x-api-key"]
     bench.post(PATH, json={"user_id": key, "action": {"tool": key, "args": {"a": key}}}, headers={**KEY, "x-k": key})
+    store = bench.application.extensions["trigger_mock"].default.store
+    row = next(row for row in store.rows if row.organisation == "acme")
+    store.put([row._replace(id="leaky", text=key, trigger_entities=(key,), group_ids=(key,), gate=Keywords((key,)))])
 
-    for path in ("calls", "calls/2", "explain?call=2", "rows", "calls/live"):
+    for path in ("calls", "calls/2", "explain?call=2", "rows?user_id=", "row?id=leaky", "rows?text=xtk_d", "calls/live"):
         assert key not in _page(bench, path)
 
 
@@ -218,6 +221,42 @@ def test_the_clock_is_moved_by_a_button_or_by_the_field(bench: FlaskClient) -> N
         assert refused.status_code == 422
 
     assert clock.now == before + 3660
+
+
+def test_a_preset_is_switched_on_and_off(bench: FlaskClient) -> None:
+    faults = bench.application.extensions["trigger_mock"].default.faults
+
+    bench.post("/_mock/page/default/faults/preset", data={"preset": "rate-limited"}, headers=FORM)
+    assert [rule.preset for rule in faults] == ["rate-limited"]
+    assert bench.post(PATH, json=MISTAKEN, headers=KEY).status_code == 429
+    assert "struck 1 of 1 call meant" in _page(bench, "faults")
+    assert "fault: error" in re.sub("<[^>]+>", "", _page(bench, "calls"))
+    bench.post("/_mock/page/default/faults/preset", data={"preset": "rate-limited"}, headers=FORM)
+    assert list(faults) == []
+    assert bench.post(PATH, json=MISTAKEN, headers=KEY).status_code == 200
+    unknown = bench.post("/_mock/page/default/faults/preset", data={"preset": XSS}, headers=FORM)
+    assert unknown.status_code == 422
+
+
+def test_any_fault_is_written_as_json_and_a_wrong_one_is_said(bench: FlaskClient) -> None:
+    faults = bench.application.extensions["trigger_mock"].default.faults
+
+    for rule in (XSS, "", "[]", '{"fault": {"kind": "nonsense"}}', '{"preset": "no"}', '{"typo": 1}'):
+        answer = bench.post("/_mock/page/default/faults", data={"rule": rule}, headers=FORM)
+        assert answer.status_code == 422
+        assert 'role="alert"' in answer.text
+        assert len(_Markup(answer.text).of("script")) == 1
+    rule = {"fault": {"kind": "error", "status": 503}, "match": {"tool": XSS}, "times": 2}
+    for _ in range(2):
+        bench.post("/_mock/page/default/faults", data={"rule": json.dumps(rule)}, headers=FORM)
+    assert len(list(faults)) == 2
+    assert len(_Markup(_page(bench, "faults")).of("script")) == 1
+
+    first = next(iter(faults)).id
+    bench.post("/_mock/page/default/faults/remove", data={"rule": first}, headers=FORM)
+    assert len(list(faults)) == 1
+    bench.post("/_mock/page/default/faults/remove", headers=FORM)
+    assert list(faults) == []
 
 
 def test_filters_choose_calls_and_a_wrong_one_is_said(bench: FlaskClient) -> None:

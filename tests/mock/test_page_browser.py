@@ -160,6 +160,21 @@ def test_the_clock_is_frozen_moved_and_let_go(browser: Browser, server: Running)
     assert "The clock runs." in browser.text()
 
 
+def test_a_fault_is_switched_on_met_and_switched_off(browser: Browser, server: Running) -> None:
+    browser.open(f"{server.url}/_mock/page/default/faults")
+    browser.click("button[value='rate-limited']")
+    assert browser.evaluate("document.querySelector('[value=rate-limited]').ariaChecked") == "true"
+    assert _call(server, MISTAKEN) == 429
+
+    browser.click("nav a")
+    assert "fault: error" in browser.text()
+    browser.click("nav a[href$=faults]")
+    assert "struck 1 of 1 call" in browser.text()
+    browser.click("button[value='rate-limited']")
+    assert "Nothing: every call is answered as it should be." in browser.text()
+    assert _call(server, MISTAKEN) == 200
+
+
 def test_an_explanation_is_given_without_a_call(browser: Browser, server: Running) -> None:
     browser.open(f"{server.url}/_mock/page/default/explain")
     browser.press("/")
@@ -179,12 +194,14 @@ def _hostile_pages(server: Running) -> Iterator[str]:
     _call(server, {XSS: XSS, "user_id": "u", "action": {"tool": XSS, "args": {XSS: "w" * 5000}}}, **headers)
     _call(server, XSS.encode(), **headers)
     _call(server, MISTAKEN, **{"x-api-key": XSS})
+    rule = {"fault": {"kind": "error", "message": XSS}, "match": {"tool": XSS, "body": {XSS: "w" * 3000}}}
+    assert _ask(server, "/_mock/benches/default/faults", json.dumps(rule).encode()) == 201
     with urlopen(f"{server.url}/_mock/benches/default/calls", timeout=30) as answer:
         numbers = [call["number"] for call in json.load(answer)["calls"]]
     with urlopen(f"{server.url}/_mock/benches/default/rows", timeout=30) as answer:
         rows = [row["id"] for row in json.load(answer)["memories"]]
     pages = ["calls", *(f"calls/{number}" for number in numbers), "rows", *(f"row?id={id}" for id in rows)]
-    pages += [f"explain?call={numbers[1]}", "clock", "calls/0"]
+    pages += [f"explain?call={numbers[1]}", "faults", "clock", "calls/0"]
     yield from (f"{server.url}/_mock/page/default/{page}" for page in pages)
 
 
