@@ -10,9 +10,10 @@ from __future__ import annotations
 import base64
 import string
 
-from trigger_contracts.exchange import Exchange, Kind
+from trigger_contracts.exchange import Exchange, JsonObject, Kind
+from trigger_contracts.near import near_keys
 from trigger_contracts.promises import Broken, NotExercised, Unjudged, promise
-from trigger_contracts.run import Api, is_edge
+from trigger_contracts.run import Api, is_edge, without
 
 _POINTER = "paths./v1/memories/trigger.post.responses.401"
 Credential = tuple[tuple[str, str], tuple[str, str]]
@@ -24,8 +25,8 @@ _REPEATS = 12
 @promise("AUTH-1", pointer=_POINTER)
 def no_credentials(api: Api) -> None:
     """A request without credentials is refused: 401, an `ErrorEnvelope` with code `unauthorized`."""
-    for _ in range(_REPEATS):
-        _refused(api, [], "a request without credentials")
+    for turn in range(_REPEATS):
+        _refused(api, [], "a request without credentials", turn)
     empty_body = api.firm(lambda: api.call({}, kind=Kind.KEYLESS, credentials=[]))
     if empty_body.status is not None and empty_body.status < 400:
         raise Broken(f"an invalid request without credentials was answered {empty_body.status}", empty_body)
@@ -34,15 +35,15 @@ def no_credentials(api: Api) -> None:
 @promise("AUTH-2", pointer=_POINTER)
 def unknown_key(api: Api) -> None:
     """An unknown key in `x-api-key` is refused: 401, an `ErrorEnvelope` with code `unauthorized`."""
-    for key in _strangers(api):
-        _refused(api, [_api_key(key, "an unknown key")], "an unknown key in x-api-key")
+    for turn, key in enumerate(_strangers(api)):
+        _refused(api, [_api_key(key, "an unknown key")], "an unknown key in x-api-key", turn)
 
 
 @promise("AUTH-3", pointer=_POINTER)
 def unknown_bearer(api: Api) -> None:
     """An unknown key as `Bearer` is refused: 401, an `ErrorEnvelope` with code `unauthorized`."""
-    for key in _strangers(api):
-        _refused(api, [_bearer(key, "an unknown key")], "an unknown key as Bearer")
+    for turn, key in enumerate(_strangers(api)):
+        _refused(api, [_bearer(key, "an unknown key")], "an unknown key as Bearer", turn)
 
 
 @promise("AUTH-4", pointer="components.securitySchemes")
@@ -87,46 +88,27 @@ def near_miss_keys(api: Api) -> None:
     key = api.run.options.api_key
     if not key:
         raise NotExercised("no key was given", "inputs")
-    name = api.run.options.key_name
-    misses = {
-        "with its case swapped": key.swapcase(),
-        "in upper case": key.upper(),
-        "in lower case": key.lower(),
-        "without its last character": key[:-1],
-        "without its first character": key[1:],
-        "cut to its first half": key[: len(key) // 2],
-        "cut to its first eight characters": key[:8],
-        "with a character added": key + "x",
-        "with a digit added": key + "0",
-        "with a character before it": "x" + key,
-        "twice in a row": key + key,
-        "with a wildcard": key[:-1] + "*",
-        "with another wildcard": key[:-1] + "%",
-        "as a lone wildcard": "*",
-        "as a lone per cent sign": "%",
-    }
     tries: list[tuple[str, Credential]] = []
-    for what, miss in misses.items():
-        if (
-            not miss
-            or miss == key
-            or miss in (api.run.options.other_api_key, api.run.options.limited_api_key)
-        ):
+    others = (api.run.options.other_api_key, api.run.options.limited_api_key)
+    name = api.run.options.key_name
+    for what, (miss, shell) in near_keys(key, name).items():
+        if not miss or miss == key or miss in others:
             continue
-        tries.append((f"the key {what}, in x-api-key", _api_key(miss, f"<${name} {what}>")))
-        tries.append((f"the key {what}, as Bearer", _bearer(miss, f"<${name} {what}>")))
+        tries.append((f"the key {what}, in x-api-key", _api_key(miss, shell)))
+        tries.append((f"the key {what}, as Bearer", _bearer(miss, shell)))
     tries.append(("an empty x-api-key", _api_key("", "")))
     tries.append(("an empty Bearer", (("Authorization", "Bearer "), ("Authorization", "Bearer "))))
     tries.append(("a Bearer without a key", (("Authorization", "Bearer"), ("Authorization", "Bearer"))))
     tries.append(
         ("the key as Basic", (("Authorization", f"Basic {key}"), ("Authorization", f"Basic ${name}")))
     )
-    for what, pair in (("user", f"{key}:"), ("password", f":{key}")):
+    for what, pair, shell in (("user", f"{key}:", f"${name}:"), ("password", f":{key}", f":${name}")):
         coded = base64.b64encode(pair.encode()).decode()
+        shown = f"Basic $(printf %s \"{shell}\" | base64 | tr -d '\\n')"
         tries.append(
             (
                 f"the key as the {what} of Basic",
-                (("Authorization", f"Basic {coded}"), ("Authorization", f"Basic <${name} as {what}>")),
+                (("Authorization", f"Basic {coded}"), ("Authorization", shown)),
             )
         )
 
@@ -172,15 +154,13 @@ def _settled(api: Api, ask: dict[str, object], style: str) -> Exchange:
     return exchange
 
 
-def _refused(api: Api, credentials: list[Credential], what: str) -> None:
+def _refused(api: Api, credentials: list[Credential], what: str, turn: int) -> None:
     """Sends between two requests of the good key, on the same connection: what was let in before must not
     count.
     """
-    ask = api.plain()
-    if api.probes and api.rng.random() < 0.5:
-        one = api.rng.choice(api.probes)
-        ask = {"entities": list(one.trigger_entities), **one.scope, "mode": "retrieve"}
-    api.call(ask)
+    ask = _keyless_ask(api, turn)
+    if ask.get("mode") == "retrieve":
+        api.call(ask)
     exchange = api.firm(lambda: api.call(ask, kind=Kind.KEYLESS, credentials=credentials))
     if exchange.reply is None:
         raise Unjudged(f"{what} drew {exchange.came()}")
@@ -191,3 +171,23 @@ def _refused(api: Api, credentials: list[Credential], what: str) -> None:
     if exchange.code is not None and exchange.code != "unauthorized":
         raise Broken(f"{what} was refused with code {exchange.code!r}; expected 'unauthorized'", exchange)
     api.saw()
+
+
+def _keyless_ask(api: Api, turn: int) -> JsonObject:
+    """Requests of every sort by turns, lest a door stands open for one: signals, axes, modes."""
+    known: JsonObject = {}
+    if api.probes:
+        one = api.rng.choice(api.probes)
+        known = {"entities": list(one.trigger_entities), **one.scope, "mode": "retrieve"}
+    sorts: list[JsonObject] = [
+        api.plain(),
+        known or api.plain(),
+        without(api.plain(action={"tool": api.token("tool"), "args": {"k": "v"}}), "entities"),
+        without(api.plain(group_ids=[api.token("grp")]), "user_id"),
+        without(known, "mode") or without(api.plain(), "mode"),
+        without(api.plain(agent_id=api.token("agent"), include=["lesson"]), "user_id"),
+        without(api.plain(app_id=api.token("app"), task="tidy up"), "user_id"),
+    ]
+    ask = sorts[turn % len(sorts)]
+    # Whoever is let in composes on the operator's account: only with leave.
+    return ask if "mode" in ask or api.may_compose() else {**ask, "mode": "retrieve"}

@@ -10,6 +10,7 @@ import contextlib
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from trigger_contracts.exchange import Exchange, curl
 from trigger_contracts.options import Options
@@ -205,26 +206,35 @@ def evidence(run: Run, message: str, exchange: Exchange | None) -> Evidence:
     request = exchange.request
     headers = "\n".join(f"{name}: {value}" for name, value in request.shown)
     sent = (
-        f"{request.method}\n{headers}\n\n{_shown(redact(request.body.decode('utf-8', 'backslashreplace')))}"
+        f"{request.method}\n{headers}\n\n{_shown(redact, request.body.decode('utf-8', 'backslashreplace'))}"
     )
     if exchange.reply is None:
         got = exchange.failure or "no answer"
     else:
         reply = "\n".join(f"{name}: {value}" for name, value in exchange.reply.headers)
-        got = redact(f"{exchange.reply.status}\n{reply}") + f"\n\n{_shown(redact(exchange.text))}"
+        got = redact(f"{exchange.reply.status}\n{reply}") + f"\n\n{_shown(redact, exchange.text)}"
     return Evidence(redact(message), redact(sent), redact(got), redact(curl(exchange, run.options.url)))
 
 
-def _shown(text: str) -> str:
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}… ({len(text)} characters)"
+def _shown(redact: Callable[[str], str], text: str) -> str:
+    """The beginning of a text; what is not shown need not be searched for keys, which takes its time."""
+    beginning = redact(text[: _LONGEST_SHOWN * 4])
+    if len(text) <= _LONGEST_SHOWN * 4 and len(beginning) <= _LONGEST_SHOWN:
+        return beginning
+    return f"{beginning[:_LONGEST_SHOWN]}… ({len(text)} characters)"
 
 
 def contract_defects() -> tuple[Defect, ...]:
     """What is wrong with the contract itself: told once, and never held against a target."""
     from trigger_contracts.document import source
+
+    return _defects(source())
+
+
+@lru_cache(maxsize=2)
+def _defects(text: str) -> tuple[Defect, ...]:
     from trigger_contracts.lint import lint
     from trigger_contracts.reading import parse
 
-    text = source()
     found = lint(parse(text), text)
     return tuple(Defect(one.defect, one.pointer, one.message, one.line) for one in found)

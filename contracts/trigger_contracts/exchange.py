@@ -47,7 +47,7 @@ class Request:
     alone: bool = True  # False: sent while other requests were in flight
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reply:
     """An answer as it came."""
 
@@ -57,12 +57,18 @@ class Reply:
 
     def header(self, name: str) -> str | None:
         """The first header of that name."""
-        return next(iter(self.every(name)), None)
+        return next(iter(self._by_name.get(name.lower(), ())), None)
 
     def every(self, name: str) -> list[str]:
         """All headers of that name."""
-        wanted = name.lower()
-        return [value for key, value in self.headers if key.lower() == wanted]
+        return list(self._by_name.get(name.lower(), ()))
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for name, value in self.headers:
+            found.setdefault(name.lower(), []).append(value)
+        return found
 
 
 @dataclass(frozen=True)

@@ -6,52 +6,15 @@ answers 200. Some of the requests come from the contract's own schema, by way of
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
 from typing import Any
 
-from trigger_contracts.asks import no_json, wrong_types
-from trigger_contracts.exchange import Exchange, JsonObject, Kind
-from trigger_contracts.json_values import is_object
-from trigger_contracts.promises import Broken, Unjudged, promise
-from trigger_contracts.run import Api, is_edge, without
-from trigger_contracts.target import JSON, json_headers
+from trigger_contracts.exchange import JsonObject
+from trigger_contracts.expected import acted, refused
+from trigger_contracts.probes import AXES
+from trigger_contracts.promises import promise
+from trigger_contracts.run import Api, without
 
 _REQUEST = "components.schemas.TriggerRequest"
-
-
-def refused(api: Api, ask: JsonObject, what: str) -> None:
-    """The request must draw a 422."""
-    exchange = api.firm(lambda: api.call(ask, kind=Kind.INVALID))
-    _settle(api, exchange, what)
-    if exchange.status != 422:
-        raise Broken(f"{what} was answered {exchange.came()}; expected 422", exchange)
-    api.saw()
-
-
-def accepted(api: Api, ask: JsonObject, what: str, **how: Any) -> Exchange:
-    """The request must be answered 200."""
-    exchange = api.call(ask, **how)
-    for _ in range(3):
-        if not exchange.trouble:
-            break
-        exchange = api.call(ask, **how)
-    _settle(api, exchange, what)
-    if exchange.trouble:
-        raise Unjudged(f"a valid request {api.why_not(exchange)}")
-    if exchange.status is not None and exchange.status < 300 and exchange.status != 200:
-        raise Unjudged(f"a valid request was answered {exchange.status} (see ERR-3)")
-    if exchange.status != 200:
-        raise Broken(f"{what} was answered {exchange.came()}; expected 200", exchange)
-    api.saw()
-    return exchange
-
-
-def _settle(api: Api, exchange: Exchange, what: str) -> None:
-    """What says nothing about the fields: a refused key, a gateway, a redirect."""
-    status = exchange.status
-    if status == 401 or is_edge(exchange) or (status is not None and 300 <= status < 400):
-        raise Unjudged(f"{what}: the request {api.why_not(exchange)}")
 
 
 def _anywhere(api: Api) -> list[JsonObject]:
@@ -68,6 +31,37 @@ def _anywhere(api: Api) -> list[JsonObject]:
         for one in api.sample(api.probes, 0.1, least=3)
     ]
     return found
+
+
+#: What says much of a request, and names neither symbol nor action.
+_NO_SIGNAL: dict[str, Any] = {
+    "task": "tidy up",
+    "include": ["lesson"],
+    "query": "anything",
+    "text": "anything",
+    "messages": [{"role": "user", "content": "anything"}],
+    "tool": "Edit",
+    "args": {"k": "v"},
+    "output": "done",
+    "limit": 1,
+}
+#: Names that elsewhere narrow a read, and are no scope axis here.
+_NO_SCOPE: dict[str, Any] = {
+    name: f"{name}-1"
+    for name in (
+        "org_id",
+        "conv_id",
+        "session_id",
+        "run_id",
+        "group_id",
+        "tenant_id",
+        "project_id",
+        "workspace_id",
+        "namespace",
+        "user",
+        "userId",
+    )
+}
 
 
 @promise("VAL-1", pointer=f"{_REQUEST}.entities")
@@ -91,7 +85,20 @@ def no_signal(api: Api) -> None:
         for mode in ("retrieve", "compose")
     ]
     tries += [(what, without(ask, "mode")) for what, ask in tries[:6]]
-    api.each(api.sample(tries, least=24), lambda one: refused(api, one[1], one[0]))
+    without_signal: list[tuple[JsonObject, JsonObject]] = [
+        (api.plain(), {}),
+        (_anywhere(api)[-1], {"entities": []}),
+    ]
+    tries = api.sample(tries, least=24)
+    tries += [
+        (
+            f"a request with much and no signal ({mode})",
+            {**without(base, "entities", "action"), **_NO_SIGNAL, **nothing, "mode": mode},
+        )
+        for base, nothing in without_signal
+        for mode in ("retrieve", "compose")
+    ]
+    api.each(tries, lambda one: refused(api, one[1], one[0]))
 
 
 @promise("VAL-2", pointer=_REQUEST)
@@ -104,6 +111,7 @@ def no_scope(api: Api) -> None:
         {"app_id": None},
         {"group_ids": []},
         {"user_id": None, "agent_id": None, "app_id": None, "group_ids": []},
+        {"group_ids": None},
     ]
     tries = [
         (
@@ -115,7 +123,21 @@ def no_scope(api: Api) -> None:
         for mode in ("retrieve", "compose")
     ]
     tries += [(what, without(ask, "mode")) for what, ask in tries[:6]]
-    api.each(api.sample(tries, least=24), lambda one: refused(api, one[1], one[0]))
+    tries = api.sample(tries, least=24)
+    without_scope: list[tuple[JsonObject, JsonObject]] = [
+        (api.plain(task="tidy up", include=["lesson"]), {}),
+        (_anywhere(api)[-1], {"group_ids": []}),
+        (acted(api), {"user_id": None}),
+    ]
+    tries += [
+        (
+            f"a request with much and no scope ({mode})",
+            {**without(base, *AXES), **_NO_SCOPE, **nothing, "mode": mode},
+        )
+        for base, nothing in without_scope
+        for mode in ("retrieve", "compose")
+    ]
+    api.each(tries, lambda one: refused(api, one[1], one[0]))
 
 
 @promise("VAL-3", pointer=f"{_REQUEST}.include")
@@ -134,6 +156,10 @@ def include_outside(api: Api) -> None:
         "procedures",
         "all",
         "*",
+        "lesson,procedure",
+        "lesson\n",
+        "lesson\u200b",
+        "\uff4cesson",
     ]
     tries = (
         [[one] for one in wrong]
@@ -145,6 +171,9 @@ def include_outside(api: Api) -> None:
     asks += [
         (f"include {include} under compose", api.plain(include=include, mode="compose"))
         for include in tries[:3]
+    ]
+    asks += [
+        (f"include {include} beside an action", acted(api) | {"include": include}) for include in tries[:5]
     ]
     api.each(asks, lambda one: refused(api, one[1], one[0]))
 
@@ -166,217 +195,14 @@ def mode_outside(api: Api) -> None:
         "retriev",
         "null",
         "auto",
+        "compose,retrieve",
+        "retrieve\n",
+        "retrieve\u200b",
+        "\uff52etrieve",
     ]
-    api.each(wrong, lambda mode: refused(api, api.plain(mode=mode), f"mode {mode!r}"))
-
-
-@promise("VAL-5", pointer=f"{_REQUEST}.task")
-def task_length(api: Api) -> None:
-    """A `task` of 2000 characters is accepted and one of 2001 draws a 422, counted in characters, not
-    bytes.
-    """
-    letters = {"letters": "a", "accented letters": "é", "Chinese": "漢", "emoji": "🚀", "line breaks": "\n"}
-
-    def fits(one: tuple[str, str]) -> None:
-        what, task = one
-        accepted(api, api.plain(task=task), what)
-        raw = json.dumps(api.plain(task=task), ensure_ascii=False).encode()
-        accepted(api, api.plain(task=task), f"{what}, unescaped", body=raw)
-
-    api.each([(f"a task of 2000 {what}", letter * 2000) for what, letter in letters.items()], fits)
-    api.each([(f"a task of {size} letters", "a" * size) for size in (0, 1, 1000, 1999)], fits)
-    long = [(f"a task of 2001 {what}", letter * 2001) for what, letter in letters.items()]
-    long += [(f"a task of {size} letters", "a" * size) for size in (2002, 4001, 20_000)]
-    long += [
-        ("a task of 2001 characters with blanks around", " " + "a" * 1999 + " "),
-        ("a task of 2001 blanks", " " * 2001),
-    ]
-
-    def too_long(one: tuple[str, str]) -> None:
-        what, task = one
-        for mode in ("retrieve", "compose"):
-            refused(api, api.plain(task=task, mode=mode), what)
-
-    api.each(long, too_long)
-
-
-@promise("VAL-6", pointer=_REQUEST)
-def wrong_json_types(api: Api) -> None:
-    """A wrong JSON type in any declared field draws a 422."""
-    base = api.plain(
-        agent_id=api.token("agent"),
-        app_id=api.token("app"),
-        group_ids=[api.token("grp")],
-        include=["lesson"],
-        task="t",
-    )
-    tries = [*wrong_types(base), *_from_the_schema(api)]
-    api.each(api.sample(tries, least=60), lambda one: refused(api, one[1], one[0]))
-
-
-def _from_the_schema(api: Api) -> Iterable[tuple[str, JsonObject]]:
-    """What Schemathesis makes of the schema and is wrong in type alone."""
-    from trigger_contracts.generation import bodies
-    from trigger_contracts.validation import request_violations
-
-    for one in bodies(api.run.options.seed, api.profile.generated):
-        if one.positive or not is_object(one.value):
-            continue
-        rules = [violation.rule for violation in request_violations(one.value)]
-        if rules and all(rule.endswith("/type") for rule in rules) and not _has_null(one.value):
-            yield f"a body {one.origin}", one.value
-
-
-def _has_null(value: JsonObject) -> bool:
-    return any(part is None or (isinstance(part, list) and None in part) for part in value.values())
-
-
-@promise("VAL-7", pointer="paths./v1/memories/trigger.post.requestBody")
-def no_json_object(api: Api) -> None:
-    """A body that is no JSON, no object, empty, or sent as `text/plain` or a form draws a 4xx, never a 5xx
-    or a 200.
-    """
-    plain = [pair for pair in json_headers() if pair[0] != "Content-Type"]
-    valid = json.dumps(api.plain()).encode()
-    tries = [(f"a body that is {what}", body, JSON) for what, body in no_json()]
-    media_types = (
-        "text/plain",
-        "text/plain; charset=utf-8",
-        "application/x-www-form-urlencoded",
-        "multipart/form-data; boundary=x",
-        "text/html",
-        "application/xml",
-    )
-    tries += [(f"a valid body sent as {media}", valid, media) for media in media_types]
-    tries.append(("a form", b"user_id=u&entities=x&mode=retrieve", "application/x-www-form-urlencoded"))
-    part = b'--x\r\nContent-Disposition: form-data; name="user_id"\r\n\r\nu\r\n--x--\r\n'
-    tries.append(("a multipart form", part, "multipart/form-data; boundary=x"))
-
-    def check(one: tuple[str, bytes, str]) -> None:
-        what, body, media = one
-        headers = [*plain, ("Content-Type", media)]
-        exchange = api.firm(lambda: api.call(body=body, headers=headers, kind=Kind.RAW))
-        _settle(api, exchange, what)
-        if exchange.status is None or not 400 <= exchange.status < 500:
-            raise Broken(f"{what} was answered {exchange.came()}; expected a 4xx", exchange)
-        api.saw()
-
-    api.each(tries, check)
-
-
-@promise("VAL-8", pointer=_REQUEST)
-def null_is_accepted(api: Api) -> None:
-    """Every nullable field accepts null, given that a signal and a scope remain."""
-    signal, scope = {"entities": [api.token("symbol")]}, {"user_id": api.token("user")}
-    acted = {"action": {"tool": api.token("tool"), "args": {"k": "v"}, "output": "done"}}
-    group = {"group_ids": [api.token("grp")]}
-    mode = {"mode": "retrieve"}
-    tries: list[JsonObject] = [
-        {**signal, **scope, **mode, name: None} for name in ("action", "task", "agent_id", "app_id")
-    ]
-    tries += [
-        {**signal, **group, **mode, "user_id": None},
-        {**acted, **scope, **mode, "entities": None},
-        {**acted, **scope, **mode, "action": {**acted["action"], "tool": None}},
-        {**acted, **scope, **mode, "action": {**acted["action"], "args": None}},
-        {**acted, **scope, **mode, "action": {**acted["action"], "output": None}},
-        {**signal, **scope, **mode, "action": {"tool": None, "args": None, "output": None}},
-        {
-            **signal,
-            **group,
-            **mode,
-            "action": None,
-            "task": None,
-            "user_id": None,
-            "agent_id": None,
-            "app_id": None,
-        },
-        {**signal, "agent_id": api.token("agent"), **mode, "user_id": None, "app_id": None},
-        {**signal, "app_id": api.token("app"), **mode, "user_id": None, "agent_id": None},
-        {**acted, **scope, **mode, "entities": None, "task": None, "agent_id": None, "app_id": None},
-    ]
-
-    def check(ask: JsonObject) -> None:
-        nulls = sorted(name for name, value in ask.items() if value is None) or ["a part of action"]
-        accepted(api, ask, f"null in {', '.join(nulls)}")
-
-    api.each(tries, check)
-    if api.may_compose(1):
-        check({**signal, **scope, "task": None})
-
-
-#: Names that a client may send by mistake, or from another version, and that a server may be tempted to heed.
-_UNDECLARED: dict[str, Any] = {
-    "namespace": "default",
-    "org_id": "another",
-    "organisation": "another",
-    "limit": 1,
-    "top_k": 1,
-    "offset": 1,
-    "filters": {"user_id": "nobody"},
-    "query": "anything",
-    "conv_id": "conv-1",
-    "session_id": "s-1",
-    "run_id": "r-1",
-    "group_id": "grp-1",
-    "users": ["nobody"],
-    "type": "procedure",
-    "types": ["procedure"],
-    "exclude": ["lesson"],
-    "categories": ["none"],
-    "min_confidence": 1,
-    "score": 1,
-    "threshold": 1,
-    "context": "text",
-    "data": [],
-    "object": "search",
-    "debug": True,
-    "explain": True,
-    "dry_run": True,
-    "metadata": {"a": [1, None]},
-    "x": None,
-}
-
-
-@promise("VAL-9", pointer=_REQUEST)
-def undeclared_fields(api: Api) -> None:
-    """Undeclared fields are accepted and change nothing."""
-    bases: list[JsonObject] = [api.plain()]
-    bases += [
-        {"entities": list(one.trigger_entities), **one.scope, "mode": "retrieve"}
-        for one in api.sample(api.probes, 0.1, least=3)
-    ]
-
-    def check(one: tuple[JsonObject, JsonObject]) -> None:
-        base, extra = one
-        before = api.rows(base)
-        asked = {**base, **extra}
-        exchange = accepted(api, asked, f"the undeclared {', '.join(map(repr, extra))}")
-        after = api.run.identify(api.read(exchange))
-        if set(before) != set(after) and set(api.rows(base)) == set(before):
-            raise Broken(
-                (
-                    f"the undeclared {', '.join(map(repr, extra))} "
-                    f"changed the rows from {len(before)} to {len(after)}"
-                ),
-                exchange,
-            )
-
-    tries: list[tuple[JsonObject, JsonObject]] = [(base, _UNDECLARED) for base in bases]
-    tries += [(bases[-1], {name: value}) for name, value in _UNDECLARED.items()]
-    api.each(tries, check)
-    known = bases[-1].get("entities", ["x"])[0]
-    scope = without(bases[-1], "entities")
-    acts: list[tuple[JsonObject, JsonObject]] = []
-    for name in ("input", "name", "arguments", "result", "tool_name", "entities"):
-        quiet = {"tool": api.token("tool")}
-        acts.append(
-            (
-                {**scope, "action": quiet},
-                {"action": {**quiet, name: {"k": known} if name != "entities" else [known]}},
-            )
-        )
-    api.each(acts, check)
+    tries = [(f"mode {mode!r}", api.plain(mode=mode)) for mode in wrong]
+    tries += [(f"mode {mode!r} beside an action", acted(api) | {"mode": mode}) for mode in wrong[:5]]
+    api.each(tries, lambda one: refused(api, one[1], one[0]))
 
 
 @promise("VAL-10", level="should", pointer=f"{_REQUEST}.include")

@@ -12,9 +12,10 @@ def lines(source: str) -> dict[str, int]:
     import yaml  # only needed where a person is told a line
 
     # JSON is YAML but for tabs, which stand only between the tokens of a JSON text.
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     text = source.replace("\t", " ") if source.lstrip()[:1] == "{" else source
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        root = yaml.compose(text, Loader=loader)
     except (yaml.YAMLError, RecursionError, ValueError):
         return {}
     found: dict[str, int] = {}

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from trigger_contracts.exchange import Answer, JsonObject
+from trigger_contracts.json_values import is_array
 from trigger_contracts.promises import Broken, NotExercised, Unjudged, promise
 from trigger_contracts.run import Api, without
 from trigger_contracts.sets import Sets
@@ -33,25 +34,35 @@ def _composed(api: Api) -> list[tuple[JsonObject, Answer]]:
 
 def _compose(api: Api) -> Iterator[tuple[JsonObject, Answer]]:
     """Answers to a task that helps, to one that does not, and to none."""
-    asks: list[JsonObject] = []
     probes = api.need_rows()
     wide = sorted(probes, key=lambda one: -sum(other.within(one.scope) for other in probes))
     entities = list(dict.fromkeys(entity for one in probes for entity in one.trigger_entities))[:40]
-    for one in wide[:4]:
+    asks: list[JsonObject] = []
+    for number, one in enumerate(wide[:3]):
         axis = next(iter(one.scope))
         pool: JsonObject = {"entities": entities, axis: one.scope[axis]}
         asks.append({**pool, "task": f"work on {one.trigger_entities[0]}"})
         asks.append(pool)
-        asks.append({**pool, "include": [("lesson", "procedure")[len(asks) % 2]]})
-        asks.append({**pool, "task": _BESIDE[len(asks) % 2]})
-    asks += [
-        {"entities": list(one.trigger_entities), **one.scope, "task": f"use {one.trigger_entities[0]}"}
-        for one in api.sample(probes, 0.2, least=4)
-    ]
+        asks.append({**pool, "include": [("lesson", "procedure")[number % 2]]})
+        asks.append({**pool, "task": _BESIDE[number % 2]})
+        if number == 0:
+            asks.append({**pool, "task": _in_its_own_words(api, pool)})
+    for one in api.sample(probes, 0.2, least=4):
+        asks.append(
+            {"entities": list(one.trigger_entities), **one.scope, "task": f"use {one.trigger_entities[0]}"}
+        )
+        action = {"tool": one.trigger_entities[0], "args": {"k": list(one.trigger_entities)}}
+        asks.append({"action": action, **one.scope})
     for ask in asks[: 16 + api.profile.repeats // 40]:
         if not api.may_compose():
             break
         yield ask, api.answer({**ask, "mode": "compose"})
+
+
+def _in_its_own_words(api: Api, pool: JsonObject) -> str:
+    """A task that says all that the rows of a request say, so that a gate is as sure of them as it gets."""
+    rows = api.answer({**pool, "mode": "retrieve"}).rows
+    return " ".join(f"{row.text} {' '.join(row.trigger_entities)}" for row in rows)[:2000] or _BESIDE[0]
 
 
 def _seen(api: Api, otherwise: str = "no rows came back") -> None:
@@ -167,8 +178,8 @@ def unapplied_drops_nothing(api: Api) -> None:
         raw = sets.of(without(ask, "task"))
         if sets.capped(raw) or not raw:
             continue
-        if answer.applied not in (True, False):
-            raise Unjudged("context_selection_applied is no boolean (see SHAPE-1)")
+        if answer.applied not in (True, False) or not is_array(answer.body.get("data")):
+            raise Unjudged("a composed answer has not the form of one (see SHAPE-1)")
         dropped = raw - set(api.run.identify(answer))
         if dropped and not answer.applied:
             raise Broken(

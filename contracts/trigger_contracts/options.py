@@ -27,6 +27,7 @@ class Profile:
     threads: int
     rounds: int  # concurrent requests of one thread
     sample: float  # share of the long enumerations
+    most: int  # entries of one enumeration
     compose: int  # compose calls that the run may spend
     probes: int  # known rows that are asked for
 
@@ -36,10 +37,11 @@ PROFILES: dict[str, Profile] = {
         name="quick",
         repeats=60,
         examples=8,
-        generated=20,
+        generated=8,
         threads=6,
         rounds=8,
         sample=0.34,
+        most=120,
         compose=70,
         probes=20,
     ),
@@ -51,6 +53,7 @@ PROFILES: dict[str, Profile] = {
         threads=8,
         rounds=20,
         sample=1.0,
+        most=100_000,
         compose=140,
         probes=40,
     ),
@@ -62,6 +65,7 @@ PROFILES: dict[str, Profile] = {
         threads=16,
         rounds=50,
         sample=1.0,
+        most=100_000,
         compose=1000,
         probes=200,
     ),

@@ -22,24 +22,27 @@ Need = Literal["rows", "org2", "limit", "compose"]
 Cause = Literal["inputs", "unseen", "target", "rate", "budget", "interrupted"]
 Check = Callable[["Api"], None]
 
-#: The modules of properties, in the order of the printed table.
-CHAPTERS: dict[str, str] = {
-    "AUTH": "credentials",
-    "VAL": "fields",
-    "ERR": "refusals",
-    "SHAPE": "shape",
-    "MODE": "modes",
-    "SCOPE": "scope",
-    "MATCH": "matching",
-    "TYPE": "recall",
-    "ORDER": "recall",
-    "RATE": "limits",
-    "HTTP": "transport",
-    "ROB": "transport",
+#: The modules of properties, by chapter, in the order of the printed table.
+CHAPTERS: dict[str, tuple[str, ...]] = {
+    "AUTH": ("credentials",),
+    "VAL": ("fields", "measures", "unreadable", "tolerated"),
+    "ERR": ("refusals",),
+    "SHAPE": ("shape",),
+    "MODE": ("modes",),
+    "SCOPE": ("scope", "near_scopes", "organisations", "crowds", "blocks"),
+    "MATCH": ("matching", "quiet", "united"),
+    "TYPE": ("recall",),
+    "ORDER": ("recall",),
+    "RATE": ("limits",),
+    "HTTP": ("transport",),
+    "ROB": ("transport",),
 }
 
-#: Judged late, because they look at everything that the others sent; the last ones spend the rate limit.
-_LATE = ("HTTP", "RATE-1", "ROB-1", "ROB-2", "SHAPE", "ERR", "RATE-2", "RATE-3")
+#: Judged with what Schemathesis makes of the contract, which takes it a while.
+GENERATING = ("VAL-6", "ROB-1")
+#: Judged late: what waits for the generated bodies, then what looks at everything that the others sent; the
+#: last ones spend the rate limit.
+_LATE = ("VAL-6", "HTTP", "RATE-1", "ROB-1", "ROB-2", "SHAPE", "ERR", "RATE-2", "RATE-3")
 
 
 class Broken(Exception):
@@ -109,7 +112,7 @@ def promise(
 
 def catalogue() -> tuple[Promise, ...]:
     """Every promise, in the order of the table."""
-    for module in dict.fromkeys(CHAPTERS.values()):
+    for module in dict.fromkeys(name for names in CHAPTERS.values() for name in names):
         import_module(f"trigger_contracts.{module}")
     chapters = list(CHAPTERS)
     return tuple(

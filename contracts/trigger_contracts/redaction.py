@@ -3,7 +3,8 @@
 A target may echo a key, and reports quote what targets say. A key is recognised in any letter case, and
 with any of its characters percent-encoded, JSON-escaped or written as an HTML entity, backwards, in hex, and
 in base64 at each alignment. A part of a key (cut off by whoever shortened a text, say) tells nearly as much
-as the key: half of it in a row is enough. What a target does to a key beyond that (encryption, a word put
+as the key: half of it in a row is enough. The near misses of a key, which the run itself sends, are masked
+whole where they hold no such part. What a target does to a key beyond that (encryption, a word put
 between its letters) is not seen.
 """
 
@@ -13,6 +14,8 @@ import base64
 import re
 from collections.abc import Iterable, Iterator
 
+from trigger_contracts.near import near_keys
+
 MASK = "[redacted]"
 
 #: Keys shorter than this are masked only as they are: their core would be found in ordinary words.
@@ -20,7 +23,7 @@ _SHORT = 8
 
 
 class Redactor:
-    """Masks a fixed set of secrets in any text."""
+    """Masks a fixed set of secrets in any text, and what this run makes of them to try a door."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         patterns: list[str] = []
@@ -29,11 +32,21 @@ class Redactor:
                 patterns.append(rf"(?<!\w){_spelled(secret)}(?!\w)")
                 continue
             patterns += [*_parts(secret), _spelled(secret[::-1]), *_encoded(secret)]
+            for near, _ in near_keys(secret, "").values():
+                if not _shares_a_half(near, secret) and len(near) >= _SHORT:
+                    patterns += [_spelled(near), _spelled(near[::-1]), *_encoded(near)]
         self._pattern = re.compile("|".join(patterns), re.IGNORECASE) if patterns else None
 
     def __call__(self, text: str) -> str:
         """The text with every secret masked."""
         return self._pattern.sub(MASK, text) if self._pattern else text
+
+
+def _shares_a_half(text: str, secret: str) -> bool:
+    """Whether a text is masked for the part of the secret in it."""
+    least = max(_SHORT, (len(secret) + 1) // 2)
+    folded = text.lower()
+    return any(secret[at : at + least].lower() in folded for at in range(len(secret) - least + 1))
 
 
 def _parts(secret: str) -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from trigger_contracts.asks import scope_choices
 from trigger_contracts.exchange import JsonObject, Kind
+from trigger_contracts.probes import AXES
 from trigger_contracts.promises import NotExercised, promise
 from trigger_contracts.run import Api, without
 from trigger_contracts.target import json_headers
@@ -67,24 +68,7 @@ def errors_are_json(api: Api) -> None:
 @promise("ERR-3", pointer=_RESPONSES)
 def documented_statuses(api: Api) -> None:
     """A status that the contract does not document never comes for a documented request."""
-    asks: list[JsonObject] = [api.plain() for _ in range(3)]
-    asks += [
-        without(api.plain(agent_id=api.token("agent")), "user_id"),
-        without(api.plain(app_id=api.token("app")), "user_id"),
-        without(api.plain(group_ids=[api.token("grp"), api.token("grp")]), "user_id"),
-        api.plain(
-            agent_id=api.token("agent"), app_id=api.token("app"), group_ids=[api.token("grp")], task="tidy up"
-        ),
-        api.plain(include=["lesson"]),
-        api.plain(include=["lesson", "procedure"]),
-        without(
-            api.plain(
-                action={"tool": "Edit", "args": {"file_path": api.token("file"), "n": 3}, "output": "done"}
-            ),
-            "entities",
-        ),
-        without(api.plain(action={"tool": api.token("tool")}), "entities"),
-    ]
+    asks: list[JsonObject] = [api.plain(), *_crossed(api)]
     asks += [
         {"entities": list(one.trigger_entities), **scope_choices(one)[0], "mode": "retrieve"}
         for one in api.probes
@@ -93,6 +77,70 @@ def documented_statuses(api: Api) -> None:
     for turn in range(max(api.profile.repeats - sent, len(asks))):
         api.call(asks[turn % len(asks)])
     _seen_by_watch(api, "no valid request was answered")
+
+
+def _crossed(api: Api) -> list[JsonObject]:
+    """Valid requests in which every choice of one field meets every choice of every other field at least
+    once, under both modes as far as the budget goes.
+    """
+    fields: dict[str, list[JsonObject]] = {
+        "signal": [
+            {"entities": [api.token("symbol")]},
+            {"action": {"tool": api.token("tool")}},
+            {"action": {"tool": "Edit", "args": {"file_path": api.token("file"), "n": 3}, "output": "done"}},
+            {"entities": [api.token("a"), api.token("b")], "action": {"args": {"k": None}}},
+        ],
+        "user_id": [{}, {"user_id": api.token("user")}, {"user_id": None}],
+        "agent_id": [{}, {"agent_id": api.token("agent")}],
+        "app_id": [{}, {"app_id": api.token("app")}],
+        "group_ids": [
+            {},
+            {"group_ids": [api.token("grp")]},
+            {"group_ids": [api.token("grp"), api.token("g")]},
+        ],
+        "include": [
+            {},
+            {"include": ["lesson"]},
+            {"include": ["procedure"]},
+            {"include": ["procedure", "lesson"]},
+        ],
+        "task": [{}, {"task": "tidy up"}, {"task": None}],
+        "mode": [{"mode": "retrieve"}, {"mode": "retrieve"}, {"mode": "compose"}],
+    }
+    names = list(fields)
+    open_pairs = {
+        (one, a, two, b)
+        for at, one in enumerate(names)
+        for two in names[at + 1 :]
+        for a in range(len(fields[one]))
+        for b in range(len(fields[two]))
+    }
+    whole = {"signal": 0, "user_id": 1, "agent_id": 1, "app_id": 1, "group_ids": 1}
+    chosen = [
+        whole | {name: 0 for name in names if name not in whole},
+        *({**whole, "signal": 1, "include": 2, "task": 1, "mode": 0},),
+    ]
+    found: list[JsonObject] = []
+    for turn in range(60):
+        if turn < len(chosen):
+            picked = chosen[turn]
+        else:
+            drawn = [{name: api.rng.randrange(len(fields[name])) for name in names} for _ in range(24)]
+            picked = max(drawn, key=lambda one: len(_pairs(one, names) & open_pairs))
+        ask = {key: value for name in names for key, value in fields[name][picked[name]].items()}
+        if not any(ask.get(axis) for axis in AXES):
+            continue
+        if ask["mode"] == "compose" and not api.may_compose(30):
+            ask["mode"] = "retrieve"
+        open_pairs -= _pairs(picked, names)
+        found.append(ask)
+        if not open_pairs:
+            break
+    return found
+
+
+def _pairs(picked: dict[str, int], names: list[str]) -> set[tuple[str, int, str, int]]:
+    return {(one, picked[one], two, picked[two]) for at, one in enumerate(names) for two in names[at + 1 :]}
 
 
 def _seen_by_watch(api: Api, otherwise: str) -> None:

@@ -237,10 +237,13 @@ class Api:
         return self.run.target.composed + calls <= self.run.options.compose_budget
 
     def each(self, items: Iterable[T], check: Callable[[T], None]) -> None:
-        """Check every item; of those that break the promise, the one with the smallest request is shown."""
+        """Check every item, or as many as the profile allows; of those that break the promise, the one with
+        the smallest request is shown.
+        """
         worst: Broken | None = None
         failures = 0
-        for item in items:
+        tries = list(items)
+        for item in self.sample(tries, min(1.0, self.profile.most / max(len(tries), 1))):
             try:
                 check(item)
             except Broken as broken:

@@ -11,11 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trigger_contracts import engine
+from trigger_contracts import ahead, engine
 from trigger_contracts.asked import asked_for
 from trigger_contracts.first_answer import no_service
 from trigger_contracts.options import Options
-from trigger_contracts.promises import Promise, catalogue, running_order, select
+from trigger_contracts.promises import GENERATING, Promise, catalogue, running_order, select
 from trigger_contracts.report import write
 from trigger_contracts.run import Run
 from trigger_contracts.verdict import Outcome, Verdict, outcome_from, outcome_to, worst_of
@@ -72,7 +72,10 @@ class Session:
         first = engine.settle_style(self.run)
         if first is not None and first.reply is None and "in time" not in (first.failure or ""):
             first = engine.settle_style(self.run)  # one hiccup does not mean that nothing is there
-        return None if first is None else no_service(self.run, first)
+        trouble = None if first is None else no_service(self.run, first)
+        if self.as_command and not trouble and any(one.id in GENERATING for one in self.wanted):
+            ahead.begin(self.options.seed, self.options.profile.generated)
+        return trouble
 
     def write_down(self, trouble: str) -> None:
         """Write the reports of a run that did not start."""
@@ -118,6 +121,7 @@ class Session:
 
     def finish(self) -> int:
         """Make the verdict, write the reports; the exit code."""
+        ahead.forget()
         self.progress.end()
         self.verdict = self._verdict(
             "the run was interrupted" if self.interrupted else "the run ended before its turn"

@@ -61,6 +61,7 @@ class Target:
         self._next = 0.0
         self._idle_zeros = 0
         self._not_before: dict[str, float] = {}
+        self._asleep: dict[int, float] = {}  # which threads wait, and until when
 
     def credentials(self, role: str, style: str | None = None) -> tuple[tuple[str, str], tuple[str, str]]:
         """The header that carries a key, as sent and as a report shows it."""
@@ -158,12 +159,20 @@ class Target:
 
     def _pause(self, seconds: float, why: str) -> bool:
         with self._lock:
-            left = self.options.max_wait - self.waited
-            if seconds > left:
+            # Threads that wait at the same time cost the run that time once.
+            began = self._clock()
+            covered = max(self._asleep.values(), default=began)
+            more = max(0.0, began + seconds - max(began, covered))
+            if self.waited + more > self.options.max_wait:
                 return False
-            self.waited += seconds
+            self.waited += more
+            self._asleep[threading.get_ident()] = began + seconds
         self._note(f"{why}: waiting {seconds:.1f} s")
-        self._sleep(seconds)
+        try:
+            self._sleep(seconds)
+        finally:
+            with self._lock:
+                del self._asleep[threading.get_ident()]
         return True
 
 

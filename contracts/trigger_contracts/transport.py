@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 
-from trigger_contracts.asks import no_json, rough_bodies, rough_shapes
 from trigger_contracts.exchange import Exchange, JsonObject, Kind
 from trigger_contracts.json_values import is_object
 from trigger_contracts.promises import Broken, Unjudged, promise
+from trigger_contracts.rough import no_json, rough_bodies, rough_shapes, rough_together
 from trigger_contracts.run import Api, encode
 
 _PATH = "paths./v1/memories/trigger"
@@ -42,7 +42,8 @@ def only_post(api: Api) -> None:
         api.saw()
 
     methods = ("GET", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
-    api.each([(method, with_body) for method in methods for with_body in (False, True)], check)
+    tries = [(method, with_body) for method in methods for with_body in (False, True)]
+    api.each([*tries, ("TRACE", False), ("QUERY", True)], check)
 
 
 @promise("ROB-1", pointer=f"{_PATH}.post.requestBody")
@@ -53,7 +54,7 @@ def nothing_breaks_it(api: Api) -> None:
     from trigger_contracts.generation import bodies
 
     api.run.memory["broken before"] = set(api.run.watch.findings)
-    tries = [*no_json(), *rough_shapes(), *api.sample(rough_bodies(), least=60)]
+    tries = [*no_json(), *rough_shapes(), *api.sample(rough_bodies(), 0.12)]
     tries += [
         (f"a body {one.origin}", encode(one.value | ({"mode": "retrieve"} if one.positive else {})))
         for one in bodies(api.run.options.seed, api.profile.generated)
@@ -72,6 +73,8 @@ def nothing_breaks_it(api: Api) -> None:
         )
     )
     api.each(tries, lambda one: withstands(api, *one))
+    known = next(({"entities": [one.trigger_entities[0]], **one.scope} for one in api.probes), None)
+    api.each(rough_together(known), lambda one: _withstands_apart(api, *one))
 
 
 def withstands(api: Api, what: str, body: bytes) -> None:
@@ -98,6 +101,17 @@ def withstands(api: Api, what: str, body: bytes) -> None:
         return
     harm = f"is answered {exchange.status}" if exchange.reply else f"gets no answer ({exchange.failure})"
     raise Broken(f"{what} {harm}", exchange)
+
+
+def _withstands_apart(api: Api, what: str, body: bytes) -> None:
+    """Many odd fields in one body; when it does harm, each by itself, so that the smallest is shown."""
+    try:
+        withstands(api, what, body)
+    except Broken:
+        api.each(
+            [one for one in rough_bodies() if one[0].startswith(what)], lambda one: withstands(api, *one)
+        )
+        raise
 
 
 def _harmless(exchange: Exchange) -> bool:

@@ -8,15 +8,17 @@ whole.
 from __future__ import annotations
 
 import contextlib
-import gzip
 import http.client
 import os
+import re
 import socket
 import ssl
 import threading
 import time
 import zlib
-from urllib.parse import urlsplit
+from functools import lru_cache
+from typing import cast
+from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from trigger_contracts.exchange import Reply, Request
@@ -25,10 +27,18 @@ from trigger_contracts.options import Options
 #: An answer longer than this is cut: nothing in the contract comes near it.
 LONGEST = 16 * 1024 * 1024
 _STALE_AFTER = 0.5
+#: The alerts by which a server says what it thinks of the client's certificate, or of its absence.
+_WANTS_A_CERTIFICATE = re.compile(
+    r"ALERT_(CERTIFICATE|BAD_CERT|UNSUPPORTED_CERT|UNKNOWN_CA|HANDSHAKE_FAILURE)"
+)
 
 
 class Unreachable(Exception):
     """No answer came; the text says how."""
+
+
+class TooLong(ValueError):
+    """The answer has no end in sight."""
 
 
 class Wire:
@@ -40,7 +50,7 @@ class Wire:
         self._host = parts.hostname or ""
         self._port = parts.port or (443 if self._secure else 80)
         self._netloc = parts.netloc
-        self._path = urlsplit(options.url).path
+        self._path = quote(urlsplit(options.url).path, safe="/%:@!$&'()*+,;=~")
         self._timeout = options.timeout
         self._context = tls_context(options) if self._secure else None
         proxy = None if proxy_bypass(self._host) else getproxies().get(parts.scheme)
@@ -109,26 +119,36 @@ class Wire:
         path = self._path
         if self._proxy is not None and self._context is None:
             path = f"http://{self._netloc}{path}"
-        connection.putrequest(request.method, path, skip_host=True, skip_accept_encoding=True)
-        connection.putheader("Host", self._netloc)
-        for name, value in request.headers:
-            connection.putheader(name, value.encode("utf-8"))
+        lines = [f"{request.method} {path} HTTP/1.1\r\nHost: {self._netloc}\r\n".encode("latin-1")]
+        lines += [_line(name, value) for name, value in request.headers]
         if request.method == "POST" or request.body:
-            connection.putheader("Content-Length", str(len(request.body)))
-        try:
-            connection.endheaders(request.body or None)
-        except (BrokenPipeError, ConnectionResetError):
-            # A refusal may come before the whole body was read: what was said still counts.
-            if connection.sock is None:
-                raise
+            lines.append(b"Content-Length: %d\r\n" % len(request.body))
+        if connection.sock is None:
+            connection.connect()
+        taken = cast("socket.socket", connection.sock)
+        # A refusal may come before the whole body was read: what was said still counts.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLEOFError):
+            connection.send(b"".join((*lines, b"\r\n", request.body)))
         _acknowledge_at_once(connection)
-        response = connection.getresponse()
-        _acknowledge_at_once(connection)
-        body = _read(response, deadline)
+        with http.client.HTTPResponse(taken, method=request.method) as response:
+            response.begin()
+            _acknowledge_at_once(connection)
+            body = _read(response, deadline)
         headers = tuple(response.headers.items())
         self._local.used = time.monotonic()
         self._local.closing = response.will_close
+        if response.will_close:
+            connection.close()
         return Reply(response.status, headers, _decoded(body, response.headers.get("Content-Encoding")))
+
+
+@lru_cache(maxsize=256)
+def _line(name: str, value: str) -> bytes:
+    """A header as it is sent; most are the same in every request."""
+    sent = f"{name}: {value}".encode()
+    if b"\r" in sent or b"\n" in sent:
+        raise ValueError(f"the header {name} would break its line")
+    return sent + b"\r\n"
 
 
 def _acknowledge_at_once(connection: http.client.HTTPConnection) -> None:
@@ -149,24 +169,26 @@ def _read(response: http.client.HTTPResponse, deadline: float) -> bytes:
         pieces.append(piece)
         total += len(piece)
         if total > LONGEST:
-            raise ValueError(f"the answer is longer than {LONGEST} bytes")
+            raise TooLong
         if time.monotonic() > deadline:
             raise TimeoutError("the answer never ended")
     if response.length:
         raise http.client.IncompleteRead(b"", response.length)
-    response.close()  # the connection is kept; reading alone may not tell it that the answer ended
     return b"".join(pieces)
 
 
 def _decoded(body: bytes, encoding: str | None) -> bytes:
-    try:
-        if encoding == "gzip":
-            return gzip.decompress(body)
-        if encoding == "deflate":
-            return zlib.decompress(body)
-    except (OSError, zlib.error, EOFError):
+    """The body less its compression, as far as the longest answer goes; as it came where it lies about it."""
+    bits = {"gzip": 31, "deflate": zlib.MAX_WBITS}.get((encoding or "").strip().lower())
+    if bits is None:
         return body
-    return body
+    try:
+        whole = zlib.decompressobj(bits).decompress(body, LONGEST + 1)
+    except zlib.error:
+        return body
+    if len(whole) > LONGEST:
+        raise TooLong
+    return whole
 
 
 def _said(error: BaseException) -> str:
@@ -177,6 +199,13 @@ def _said(error: BaseException) -> str:
                 f"the certificate is not trusted ({error.verify_message}); "
                 "--ca-bundle FILE names your own authority"
             )
+        case ssl.SSLError() if error.reason and _WANTS_A_CERTIFICATE.search(error.reason):
+            return (
+                f"the target wants to see another client certificate ({error.reason}); "
+                "--client-cert FILE shows yours"
+            )
+        case ssl.SSLEOFError():
+            return "TLS failed (the connection was closed)"
         case ssl.SSLError():
             return f"TLS failed ({error.reason})"
         case TimeoutError():
@@ -197,6 +226,8 @@ def _said(error: BaseException) -> str:
             return os.strerror(error.errno) if error.errno else type(error).__name__
         case UnicodeError():
             return "the host name is not one that can be looked up"
+        case TooLong():
+            return f"the answer is longer than {LONGEST >> 20} MB"
         case _:
             return f"what came back is no proper HTTP ({type(error).__name__})"
 

@@ -8,7 +8,6 @@ import logging
 import time
 from collections.abc import Callable
 
-import orjson
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
@@ -16,10 +15,11 @@ from trigger_contracts import ENDPOINT
 from trigger_fixtures import Corpus, default
 from trigger_mock import control, latency
 from trigger_mock.benches import Benches
-from trigger_mock.endpoint import QUOTA, Answer, Endpoint
+from trigger_mock.endpoint import Endpoint
 from trigger_mock.limits import Counters, Quota, counters
-from trigger_mock.recording import write_down
-from trigger_mock.refusals import RateLimited, Refusal, envelope
+from trigger_mock.recording import QUOTA, write_down
+from trigger_mock.refusals import Refusal, envelope
+from trigger_mock.replies import json_answer, refused
 from trigger_mock.request_id import generated, signature
 from trigger_mock.settings import Settings
 
@@ -64,6 +64,7 @@ def create_app(
         clock=clock,
         journal=settings.journal,
         allow_token_scheme=settings.allow_token_scheme,
+        fault_header=settings.fault_header,
     )
     endpoint = Endpoint(benches=benches, latency=_latency(settings), sleep=sleep)
     app = Flask("trigger_mock", static_folder=None)
@@ -76,7 +77,7 @@ def create_app(
         provide_automatic_options=False,
         endpoint="trigger",
     )
-    app.register_error_handler(Refusal, _refused)
+    app.register_error_handler(Refusal, refused)
     app.register_error_handler(HTTPException, _declined)
     app.register_error_handler(Exception, _failed)
 
@@ -112,28 +113,15 @@ def _latency(settings: Settings) -> latency.Latency:
     return latency.fixed(seconds) if seconds else latency.none
 
 
-def _refused(refusal: Refusal) -> Response:
-    # A client that hammers past its rate is told by the answers; its log would be nothing else.
-    level = logging.DEBUG if isinstance(refusal, RateLimited) else logging.INFO
-    log.log(level, "%s %s: %s", refusal.status, refusal.code, refusal.reason)
-    return _json(refusal.status, refusal.body, refusal.headers.items())
-
-
 def _declined(error: HTTPException) -> Response:
     """Paths, methods and sizes: werkzeug's verdict, in the endpoint's envelope."""
     status = error.code or 500
     kept = [(name, value) for name, value in error.get_headers() if name in ("Allow", "Retry-After")]
     message = _MESSAGES.get(status, "The request could not be read.")
-    return _json(status, envelope(_CODES.get(status, "invalid_request"), message), kept)
+    return json_answer(status, envelope(_CODES.get(status, "invalid_request"), message), kept)
 
 
 def _failed(error: Exception) -> Response:
     """A fault of our own: told in the log, and only that it happened to the client."""
     log.error("an answer failed", exc_info=error)
-    return _json(500, envelope("trigger_failed", "The request could not be processed."), ())
-
-
-def _json(status: int, body: object, headers: object) -> Response:
-    response = Answer(orjson.dumps(body), status, content_type="application/json")
-    response.headers.extend(headers)  # type: ignore[arg-type]
-    return response
+    return json_answer(500, envelope("trigger_failed", "The request could not be processed."), ())

@@ -11,15 +11,20 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import RLock
+from typing import TYPE_CHECKING
 
 from trigger_fixtures import ApiKey, Corpus, Organisation
 from trigger_mock.clock import Clock
 from trigger_mock.credentials import Caller, Keyring
+from trigger_mock.faults import Faults
 from trigger_mock.journal import Journal
 from trigger_mock.limits import Counters, Limiter, MemoryCounters, Overrides
 from trigger_mock.store import Store
+
+if TYPE_CHECKING:
+    from trigger_mock.reloading import Reloading
 
 DEFAULT = "default"
 #: Seconds without use after which a bench is gone, unless it is made with another number.
@@ -38,13 +43,17 @@ class BenchConflict(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Bench:
-    """One world. `lifetime`: seconds without use after which it is gone; None: never."""
+    """One world. `lifetime`: seconds without use after which it is gone; None: never. `fault_header`: whether
+    its requests may ask for a fault by themselves.
+    """
 
     name: str
     store: Store
     clock: Clock
     limiter: Limiter
     journal: Journal
+    faults: Faults = field(default_factory=Faults)
+    fault_header: bool = False
     lifetime: float | None = None
     used: float = 0.0
 
@@ -61,6 +70,7 @@ class Benches:
         clock: Callable[[], float] = time.monotonic,
         journal: int = 0,
         allow_token_scheme: bool = False,
+        fault_header: bool = False,
     ) -> None:
         self._clock = clock
         self._limits = limits
@@ -73,7 +83,10 @@ class Benches:
             clock=own,
             limiter=Limiter(counting or MemoryCounters(own), limits),
             journal=Journal(journal),
+            fault_header=fault_header,
         )
+        #: What keeps the default bench at its files, where anything does.
+        self.reloading: Reloading | None = None
         self._benches = {DEFAULT: self.default}
         self._keyring.admit(self.default, corpus.organisations.values())
 
@@ -112,6 +125,7 @@ class Benches:
         name: str | None = None,
         lifetime: float = LIFETIME,
         journal: int | None = None,
+        fault_header: bool = False,
     ) -> Bench:
         """Make a bench that answers from these fixtures. Its keys are new ones, the limits of the fixtures'
         keys kept.
@@ -135,6 +149,7 @@ class Benches:
                 clock=clock,
                 limiter=Limiter(MemoryCounters(clock)),
                 journal=Journal(self.default.journal.size if journal is None else journal),
+                fault_header=fault_header,
                 lifetime=lifetime,
                 used=self._clock(),
             )
@@ -153,27 +168,29 @@ class Benches:
             if bench is None:
                 raise UnknownBench(f"there is no bench {name!r}: it was never made, was closed, or expired")
             self._keyring.dismiss(bench)
+            bench.faults.clear()
 
     def reset(self, bench: Bench) -> None:
-        """Begin a bench anew: its rows and keys as at its start, no calls, no counted requests, a clock that
-        runs.
+        """Begin a bench anew: its rows and keys as at its start, no calls, no faults, no counted requests, a
+        clock that runs.
         """
         with self._lock:
             self.replace(bench, bench.store.origin)
             bench.limiter.forget()
             bench.clock.reset()
             bench.journal.clear()
+            bench.faults.clear()
 
-    def replace(self, bench: Bench, corpus: Corpus, *, origin: bool = False) -> None:
-        """Answer from other fixtures. `origin`: a reset returns to them. Raises `KeyTaken` and changes
-        nothing.
+    def replace(self, bench: Bench, corpus: Corpus, *, origin: Corpus | None = None) -> None:
+        """Answer from other fixtures. `origin`: what a reset returns to from now on. Raises `KeyTaken` and
+        changes nothing.
 
         Keys that are gone are unknown at once, and new ones lead to the new rows.
         """
         with self._lock:
             self._keyring.require_free(bench, corpus.organisations.values())
             # Rows before keys: a new key never meets an organisation that has none yet.
-            (bench.store.restart if origin else bench.store.replace)(corpus)
+            bench.store.replace(corpus, origin=origin)
             self._keyring.admit(bench, corpus.organisations.values())
             bench.limiter.reread()
 

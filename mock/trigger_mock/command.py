@@ -113,6 +113,12 @@ class _Served(click.Group):
     help="File or folder, in place of the shipped set (`default`); repeat to overlay by id.",
 )  # fmt: skip
 @click.option(
+    "--reload/--no-reload",
+    default=True,
+    show_default=True,
+    help="Read --fixtures again when they change.",
+)
+@click.option(
     "--rate-limit",
     type=_Limit(),
     metavar="RATE",
@@ -162,6 +168,11 @@ class _Served(click.Group):
     show_default=True,
     type=click.IntRange(0, 1_000_000),
     help="Calls that are kept; 0 for none.",
+)
+@click.option(
+    "--fault-header",
+    is_flag=True,
+    help="Let a request ask for a fault by X-Trigger-Mock-Fault.",
 )
 @click.option(
     "--control/--no-control",
@@ -240,6 +251,7 @@ def _settings(options: dict[str, Any]) -> Settings:
         seed=options["seed"],
         allow_token_scheme=options["allow_token_scheme"],
         journal=options["journal"],
+        fault_header=options["fault_header"],
         # Several workers would each be steered, and each tell, by themselves.
         control=options["control"] and options["workers"] == 1,
         control_token=_token(options["control_token_env"]),
@@ -290,8 +302,20 @@ def _serve_on_waitress(corpus: Corpus, settings: Settings, options: dict[str, An
         listening = server.bind(options["host"], options["port"])
     with listening:
         application = _application(corpus, settings)
+        if options["fixtures"] and options["reload"]:
+            _keep_at_files(application, options["fixtures"])
         ready = partial(_announce, server.url_of(listening), corpus, options["fixtures"])
         server.serve(application, listening, body_limit=settings.body_limit, ready=ready)
+
+
+def _keep_at_files(application: Flask, paths: tuple[str, ...]) -> None:
+    from trigger_mock.benches import Benches
+    from trigger_mock.reloading import Reloading
+
+    benches: Benches = application.extensions["trigger_mock"]
+    files = [DEFAULT if path == SHIPPED else Path(path) for path in paths]
+    benches.reloading = Reloading(benches, files, partial(_load, paths))
+    benches.reloading.start()
 
 
 def _serve_on_granian(corpus: Corpus, settings: Settings, options: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 Route and method (Flask's), size → credentials → rate → JSON and fields → signal and scope → recall → answer.
 A bad key therefore never learns whether its body was valid, and a request that fails validation still counts
-against the rate.
+against the rate. A fault that is meant for the call comes behind the credentials, and is about all the rest.
 """
 
 from __future__ import annotations
@@ -11,38 +11,28 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from flask import Response, request
-from werkzeug.datastructures import Headers
 from werkzeug.exceptions import NotFound
 
 from trigger_mock import answer, hints
 from trigger_mock.ask import decode, parse
 from trigger_mock.benches import Benches
-from trigger_mock.credentials import uses_token_scheme
+from trigger_mock.credentials import Caller, uses_token_scheme
 from trigger_mock.latency import Latency
 from trigger_mock.reading import fired_by
-from trigger_mock.recording import RECORD, Record
+from trigger_mock.recording import QUOTA, RECORD, Record
+from trigger_mock.refusals import Unauthorized
+from trigger_mock.replies import Answer
+from trigger_mock.striking import faulty, struck
 from trigger_mock.unread import missed_by
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 log = logging.getLogger("trigger_mock")
-
-#: Where the request's environment holds what the rate headers of its answer say, once its key was counted.
-QUOTA = "trigger_mock.quota"
-
-
-class Answer(Response):
-    """A response whose headers stand as they were set: none of ours is a redirect or has no body, so
-    nothing is to be mended.
-    """
-
-    def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:  # noqa: ARG002 - nothing depends on the request
-        """The headers, in place of a corrected copy of them."""
-        return self.headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +56,17 @@ class Endpoint:
             log.info(
                 "Authorization: Token is not part of the contract; send Authorization: Bearer, or x-api-key"
             )
-        caller = record.caller = self.benches.caller(environ.get("HTTP_X_API_KEY"), authorization)  # 401
+        try:
+            caller = record.caller = self.benches.caller(environ.get("HTTP_X_API_KEY"), authorization)
+        except Unauthorized as refusal:  # 401
+            if faulty(self.benches.default):
+                return struck(self.benches.default, environ, partial(_decline, refusal), self.sleep)
+            raise
+        if faulty(caller.bench):
+            return struck(caller.bench, environ, partial(self._answer, environ, caller, raw), self.sleep)
+        return self._answer(environ, caller, raw)
+
+    def _answer(self, environ: WSGIEnvironment, caller: Caller, raw: bytes) -> Response:
         environ[QUOTA], refused = caller.bench.limiter.spend(caller)
         if refused:
             raise refused  # 429
@@ -81,8 +81,8 @@ class Endpoint:
         memories = caller.bench.store.of(caller.organisation.name)
         hits = memories.recall(fired, ask.scope, ask.types)
         if ignored and not hits:
-            record.missed = tuple(missed_by(body, memories, ask))
-            for sentence in record.missed:
+            environ[RECORD].missed = missed = tuple(missed_by(body, memories, ask))
+            for sentence in missed:
                 log.info(sentence)
         seconds = self.latency(ask.mode, raw)
         if ask.mode == "retrieve":
@@ -92,3 +92,7 @@ class Endpoint:
         if seconds:
             self.sleep(seconds)
         return Answer(content, content_type="application/json")
+
+
+def _decline(refusal: Unauthorized) -> Response:
+    raise refusal

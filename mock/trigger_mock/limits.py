@@ -195,6 +195,7 @@ class Limiter:
         self._counters = counters
         self._overrides = overrides or Overrides()
         self._windows: dict[str, list[_Window]] = {}
+        self._opened: set[str] = set()
 
     def spend(self, caller: Caller) -> tuple[Quota | None, RateLimited | None]:
         """Count one request of this caller; return what its headers say, and the refusal if it came too soon.
@@ -218,8 +219,8 @@ class Limiter:
 
     def forget(self) -> None:
         """Close all windows that were opened here, and read each key's limits anew."""
-        windows, self._windows = self._windows, {}
-        self._counters.clear(window.name for of_key in windows.values() for window in of_key)
+        self._counters.clear(list(self._opened))  # those of keys that are gone by now among them
+        self._windows = {}
 
     def reread(self) -> None:
         """Read each key's limits anew, what was counted staying counted."""
@@ -229,6 +230,7 @@ class Limiter:
         known = self._windows.get(caller.key.key)
         if known is None:
             known = self._windows[caller.key.key] = list(self._limits_of(caller))
+            self._opened.update(window.name for window in known)
         return known
 
     def _limits_of(self, caller: Caller) -> Iterator[_Window]:

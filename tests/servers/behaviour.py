@@ -84,6 +84,7 @@ class Behaviour:
     rate: Rate = UNLIMITED
     rows: Sequence[Row] = ROWS
     windows: dict[str, tuple[float, int]] = field(default_factory=dict)
+    spared: frozenset[str] = frozenset()  # keys whose limit nobody meets
 
     model: ClassVar[type[TriggerRequest]] = TriggerRequest
     methods: ClassVar[tuple[str, ...]] = ("POST",)
@@ -156,15 +157,18 @@ class Behaviour:
         """What is counted together."""
         return key
 
+    def allowance(self, key: str) -> Rate:
+        return UNLIMITED if key in self.spared else self.rate
+
     def spend(self, key: str) -> Quota:
         """Count one request in the key's window; windows are fixed and start with a request."""
-        now, counted = self.clock(), self.meter(key)
+        now, counted, rate = self.clock(), self.meter(key), self.allowance(key)
         began, used = self.windows.get(counted, (now, 0))
-        if now - began >= self.rate.seconds:
+        if now - began >= rate.seconds:
             began, used = now, 0
         self.windows[counted] = (began, used + 1)
-        reset = max(1, math.ceil(began + self.rate.seconds - now))
-        return Quota(self.rate.amount, max(0, self.rate.amount - used - 1), reset, used >= self.rate.amount)
+        reset = max(1, math.ceil(began + rate.seconds - now))
+        return Quota(rate.amount, max(0, rate.amount - used - 1), reset, used >= rate.amount)
 
     def too_many(self, quota: Quota) -> Refusal:
         return Refusal(429, "rate_limited", "too many requests", headers={"Retry-After": str(quota.reset)})

@@ -9,6 +9,7 @@ nothing of HTTP.
 from __future__ import annotations
 
 import uuid
+from functools import cache
 from typing import Any, NamedTuple
 
 #: The organisation whose rows are probed, and the neighbour that must never see them.
@@ -26,6 +27,11 @@ GUILD = "grp_22bb33cc44dd55ee66ff770088119922"
 CREW = "grp_33cc44dd55ee66ff77008811992200aa"
 
 _NAMESPACE = uuid.UUID("6d0f5c1e-9a41-4b5e-8f3d-2c7b1a90e4d6")
+
+
+@cache
+def _named(text: str) -> str:
+    return str(uuid.uuid5(_NAMESPACE, text))
 
 
 class Row(NamedTuple):
@@ -47,7 +53,7 @@ class Row(NamedTuple):
     @property
     def id(self) -> str:
         """The same for the same row, whenever it is asked for."""
-        return str(uuid.uuid5(_NAMESPACE, f"{self.organisation}/{self.type}/{self.text}"))
+        return _named(f"{self.organisation}/{self.type}/{self.text}")
 
     def probe(self) -> dict[str, Any]:
         """What an operator would write down about this row."""

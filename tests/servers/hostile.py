@@ -7,6 +7,9 @@ Used in process (`with hostile("cut") as url:`) or as `python -m tests.servers.h
 from __future__ import annotations
 
 import argparse
+import base64
+import gzip
+import html
 import json
 import socket
 import struct
@@ -14,6 +17,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from urllib.parse import quote
 
 from tests.servers.behaviour import encode
 
@@ -172,6 +176,60 @@ def _echo(asked: Asked) -> bytes:
     return _reply("500 Internal Server Error", body.encode(), X_Debug_Key=key)
 
 
+def _echo_spelt(asked: Asked) -> bytes:
+    """The key in every spelling that a debugging service may print, in a compressed body and in headers."""
+    key = asked.headers.get("x-api-key") or asked.headers.get("authorization", "").partition(" ")[2]
+    spelt = {
+        "base64": base64.b64encode(f"user:{key}".encode()).decode(),
+        "base64url": base64.urlsafe_b64encode(key.encode()).decode(),
+        "hex": key.encode().hex(),
+        "html": html.escape(key),
+        "entities": "".join(f"&#{ord(each)};" for each in key),
+        "percent": quote(key, safe=""),
+        "twice": quote(quote(key, safe=""), safe=""),
+        "backwards": key[::-1],
+        "json": json.dumps(json.dumps({"key": key})),
+        "cut": f"{key[: len(key) // 2 + 1]}...",
+    }
+    body = gzip.compress(
+        json.dumps({"detail": {"code": "trigger_failed", "message": "no"}, **spelt}).encode()
+    )
+    shown = {
+        f"X_{name}": value for name, value in spelt.items() if name in ("base64", "percent", "backwards")
+    }
+    return _reply("500 Internal Server Error", body, Content_Encoding="gzip", **shown)
+
+
+def _trickle(target: Target, connection: socket.socket) -> None:
+    """An answer byte by byte, each just before patience ends, and never the last."""
+    next(_requests(connection), None)
+    for each in _reply("200 OK", encode(_NOTHING))[:-1]:
+        connection.sendall(bytes([each]))
+        if target.ended.wait(0.2):
+            return
+
+
+def _endless(target: Target, connection: socket.socket) -> None:
+    """A body that has no end, as fast as it is taken."""
+    next(_requests(connection), None)
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n")
+    while not target.ended.is_set():
+        connection.sendall(b" " * 65536)
+
+
+def _resets_midway(target: Target, connection: socket.socket) -> None:
+    """Every third answer breaks off in the middle of its body with a reset."""
+    for _ in _requests(connection):
+        target.answered += 1
+        whole = _reply("200 OK", encode(_NOTHING))
+        if target.answered % 3:
+            connection.sendall(whole)
+            continue
+        connection.sendall(whole[:-20])
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        return
+
+
 KINDS: dict[str, Callable[[Target, socket.socket], None]] = {
     "hang": _hang,
     "reset": _reset,
@@ -181,7 +239,21 @@ KINDS: dict[str, Callable[[Target, socket.socket], None]] = {
     "garbage": _garbage,
     "dies-midway": _dies_midway,
     "hangs-midway": _hangs_midway,
+    "resets-midway": _resets_midway,
+    "trickle": _trickle,
+    "endless": _endless,
     "echoes-key": _answers(_echo),
+    "echoes-key-spelt": _answers(_echo_spelt),
+    "bomb": _always(_reply("200 OK", gzip.compress(b" " * (64 << 20)), Content_Encoding="gzip")),
+    "deep-json": _always(_reply("200 OK", b"[" * 200_000 + b"]" * 200_000)),
+    "deep-422": _always(_reply("422 Unprocessable Entity", b'{"detail":' * 50_000 + b"1" + b"}" * 50_000)),
+    "header-flood": _always(_reply("200 OK", encode(_NOTHING), **{f"X_{n}": "y" for n in range(200)})),
+    "odd-status": _always(_reply("299 Strange", encode(_NOTHING))),
+    "status-999": _always(_reply("999 Beyond", encode(_NOTHING))),
+    "retry-forever": _always(
+        _reply("429 Too Many Requests", encode(_ENVELOPE_429), Retry_After="99999999999999999999")
+    ),
+    "retry-never": _always(_reply("429 Too Many Requests", encode(_ENVELOPE_429), Retry_After="0")),
     "no-json": _always(_reply("200 OK", b"{'object': 'search', 'data': [")),
     "html-200": _always(_reply("200 OK", b"<!doctype html><h1>Welcome</h1>", "text/html")),
     "controls-500": _always(_reply("500 Internal Server Error", CONTROLS.encode(), "text/plain")),

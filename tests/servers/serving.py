@@ -24,6 +24,7 @@ from tests.servers.data import HOME, KEYS, NEIGHBOUR, PROBES
 from tests.servers.variants import Variant, named
 
 _PATIENCE = 10.0
+_HOME_KEYS = tuple(key for key, owner in KEYS.items() if owner == HOME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Served:
     url: str
     variant: Variant
     behaviour: Behaviour
-    keys: tuple[str, ...] = tuple(key for key, owner in KEYS.items() if owner == HOME)
+    keys: tuple[str, ...] = _HOME_KEYS
     other_key: str = next(key for key, owner in KEYS.items() if owner == NEIGHBOUR)
     probes: dict[str, Any] = field(default_factory=lambda: PROBES)
 
@@ -60,7 +61,7 @@ class Server(uvicorn.Server):
             uvicorn.Config(
                 application(behaviour),
                 loop="asyncio",
-                http="h11",
+                http="httptools",
                 ws="none",
                 lifespan="off",
                 interface="asgi3",
@@ -105,10 +106,16 @@ def address(sock: socket.socket) -> str:
 
 
 @contextmanager
-def serving(name: str = "reference", *, rate_limit: Rate | None = None, port: int = 0) -> Iterator[Served]:
-    """Serve a variant from a thread until the block ends."""
+def serving(
+    name: str = "reference", *, rate_limit: Rate | None = None, port: int = 0, limit_one: bool = False
+) -> Iterator[Served]:
+    """Serve a variant from a thread until the block ends; the limit may be that of the second key alone, as
+    an operator sets it up for a verifier.
+    """
     variant = named(name)
     behaviour = variant.make(rate_limit)
+    if limit_one:
+        behaviour.spared = frozenset(KEYS) - {_HOME_KEYS[1]}
     sock = listener(port)
     server = Server(behaviour)
     thread = threading.Thread(target=server.run, args=([sock],), name=f"serving {name}", daemon=True)

@@ -18,7 +18,7 @@ _PATIENT = {"slow"}
 @pytest.mark.parametrize("name", [name for name in ("reference", *BENIGN) if name not in _PATIENT])
 def test_a_conforming_server_is_accused_of_nothing(name: str, tmp_path: Path) -> None:
     with serving(name) as served:
-        verdict = judge(served, tmp_path)
+        verdict = judge(served, tmp_path, max_wait=15)
 
     allowed = named(name).also  # a warning, where the contract itself is in two minds
     assert accused(verdict) <= allowed, [one.evidence for one in verdict.of("broken") + verdict.of("warned")]
@@ -30,8 +30,8 @@ def test_a_wrong_server_is_caught_by_what_it_breaks(
 ) -> None:
     variant = VARIANTS[name]
     limited = any(one.startswith("RATE-") for one in variant.breaks)
-    with serving(name) as served:
-        verdict = judge(served, tmp_path, exhaust_rate_limit=limited)
+    with serving(name, limit_one=limited) as served:
+        verdict = judge(served, tmp_path, exhaust_rate_limit=limited, max_wait=10)
 
     found = accused(verdict)
     assert found & variant.breaks, (

@@ -108,10 +108,15 @@ def test_no_pace_is_given_by_a_rate_of_nothing() -> None:
 
 
 @contextmanager
-def _behind_tls(served: Served, certificate: Path, key: Path) -> Iterator[str]:
-    """A TLS front before a plain server: bytes in, bytes out."""
+def _behind_tls(
+    served: Served, certificate: Path, key: Path, *, clients: Path | None = None
+) -> Iterator[str]:
+    """A TLS front before a plain server: bytes in, bytes out; it may ask who the client is."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
+    if clients is not None:
+        context.load_verify_locations(clients)
+        context.verify_mode = ssl.CERT_REQUIRED
     port = int(served.url.rpartition(":")[2])
 
     def pump(source: socket.socket, sink: socket.socket) -> None:
@@ -147,17 +152,52 @@ def _behind_tls(served: Served, certificate: Path, key: Path) -> Iterator[str]:
     thread.join(10)
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
-def test_a_certificate_is_checked_unless_told_otherwise(tmp_path: Path) -> None:
-    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+def _certified(folder: Path, name: str) -> tuple[Path, Path]:
+    """A certificate that vouches for itself, and its key."""
+    certificate, key = folder / f"{name}.pem", folder / f"{name}.key.pem"
     subprocess.run(
         [
-            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=bench"),
-            *("-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)),
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),
+            *("-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1"),
+            *("-keyout", str(key), "-out", str(certificate)),
         ],
         check=True,
         capture_output=True,
     )
+    return certificate, key
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
+def test_a_client_certificate_is_shown_to_who_asks_for_it(tmp_path: Path) -> None:
+    certificate, key = _certified(tmp_path, "server")
+    ours, our_key = _certified(tmp_path, "client")
+    both = tmp_path / "both.pem"
+    both.write_text(ours.read_text() + our_key.read_text())
+    trust = f"--ca-bundle={certificate}"
+
+    with serving() as served, _behind_tls(served, certificate, key, clients=ours) as url:
+        nameless = run(url, "--only=AUTH-1", trust, served=served)
+        known = run(url, "--only=AUTH-1", trust, f"--client-cert={both}", served=served)
+        another = run(url, "--only=AUTH-1", trust, f"--client-cert={_other(tmp_path)}", served=served)
+
+    assert known.returncode == 0, known.stdout + known.stderr
+    for refused in (nameless, another):
+        assert refused.returncode == 2
+        assert "Traceback" not in refused.stdout + refused.stderr
+    assert "--client-cert" in nameless.stderr, nameless.stderr
+
+
+def _other(folder: Path) -> Path:
+    """The certificate and key of a client that nobody knows."""
+    certificate, key = _certified(folder, "stranger")
+    both = folder / "stranger.both.pem"
+    both.write_text(certificate.read_text() + key.read_text())
+    return both
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
+def test_a_certificate_is_checked_unless_told_otherwise(tmp_path: Path) -> None:
+    certificate, key = _certified(tmp_path, "server")
     with serving() as served, _behind_tls(served, certificate, key) as url:
         distrusted = run(url, "--only=AUTH-1", served=served)
         trusted = run(url, "--only=AUTH-1", f"--ca-bundle={certificate}", served=served)

@@ -18,6 +18,7 @@ from trigger_mock.control import (
     clocks,
     document,
     explaining,
+    faults,
     fixtures,
     guard,
     health,
@@ -61,7 +62,16 @@ def create_control(benches: Benches, settings: Settings) -> Flask:
 
 
 def _rooms() -> tuple[Room, ...]:
-    return (health.room, bench_rooms.room, calls.room, explaining.room, clocks.room, rows.room, fixtures.room)
+    return (
+        health.room,
+        bench_rooms.room,
+        calls.room,
+        explaining.room,
+        clocks.room,
+        rows.room,
+        fixtures.room,
+        faults.room,
+    )
 
 
 def error_of(status: int, code: str, message: str, **details: object) -> Response:

@@ -45,6 +45,9 @@ class NewBench(BaseModel):
         float, Field(ge=1, le=_DAY, description="Seconds without use after which it is gone.")
     ] = LIFETIME
     journal: Annotated[int, Field(ge=0, le=100_000, description="Calls that are kept.")] = SIZE
+    fault_header: Annotated[
+        bool, Field(description="Whether a request may ask for a fault by X-Trigger-Mock-Fault.")
+    ] = False
 
 
 class OrganisationMade(TypedDict):
@@ -101,7 +104,13 @@ def make_bench(body: NewBench) -> BenchMade:
         owner = body.name or "bench"
         empty = Organisation(name=owner, keys=(ApiKey(key=""),))
         corpus = Corpus(organisations={owner: empty}, rows=(), sources=())
-    bench = benches().open(corpus, name=body.name, lifetime=body.expires_after, journal=body.journal)
+    bench = benches().open(
+        corpus,
+        name=body.name,
+        lifetime=body.expires_after,
+        journal=body.journal,
+        fault_header=body.fault_header,
+    )
     organisations = bench.store.organisations.values()
     return {
         "name": bench.name,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from flask import request
@@ -11,8 +9,9 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from trigger_mock.benches import Bench
+from trigger_mock.connection import borrowed
 from trigger_mock.control.masking import Mask, content, mask_of
-from trigger_mock.control.room import Declined, Room
+from trigger_mock.control.room import Declined, Room, rfc3339
 from trigger_mock.journal import Call
 from trigger_mock.matching import Match, content_type
 from trigger_mock.reading import Reading
@@ -124,8 +123,7 @@ def wait_for_calls(bench: Bench, query: Wait) -> Waited:
     if not bench.journal.size:
         raise Declined(409, "conflict", f"the journal of {bench.name!r} is off; nothing can be waited for")
     # On our own server a thread that waits is replaced by another one for as long as it does.
-    borrowing = request.environ.get("trigger_mock.borrow", contextlib.nullcontext)
-    with borrowing():
+    with borrowed(request.environ):
         found = bench.journal.wait(query.admits, query.count, query.timeout)
     return {
         "satisfied": len(found) >= query.count,
@@ -161,7 +159,7 @@ def call_shown(call: Call, mask: Mask) -> CallShown:
     answer, answer_text = content(call.answer, mask)
     return {
         "number": call.number,
-        "time": datetime.fromtimestamp(call.time, UTC).isoformat(timespec="milliseconds")[:-6] + "Z",
+        "time": rfc3339(call.time),
         "organisation": mask(call.caller.organisation.name) if call.caller else None,
         "key": mask(call.caller.place) if call.caller else None,
         "method": mask(call.method),

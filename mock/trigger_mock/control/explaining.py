@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from trigger_mock.benches import Bench
 from trigger_mock.control.calls import found
 from trigger_mock.control.masking import clean, mask_of
-from trigger_mock.control.room import Declined, Room
+from trigger_mock.control.room import Declined, RawBody, Room
 from trigger_mock.explain import explain_bytes
 from trigger_mock.matching import content_type
 
@@ -34,9 +34,7 @@ class Asked(BaseModel):
     ) = None
 
 
-@room.serve(
-    "POST", "/benches/{bench}/explain", query=Asked, answer=dict[str, Any], media=("application/json",)
-)
+@room.serve("POST", "/benches/{bench}/explain", query=Asked, body=RawBody(), answer=dict[str, Any])
 def explain_body(bench: Bench, query: Asked) -> dict[str, Any]:
     """Explain a request by its body, sent as it would be sent to the endpoint."""
     name = _organisation(bench, query.organisation)
@@ -62,8 +60,8 @@ def _organisation(bench: Bench, name: str | None) -> str:
         return next(iter(organisations))
     if name not in organisations:
         raise Declined(
-            422,
-            "invalid_request",
+            404,
+            "not_found",
             f"organisation is {name!r}; expected one of {', '.join(map(repr, organisations))}",
         )
     return name

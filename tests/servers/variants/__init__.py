@@ -7,15 +7,20 @@ from __future__ import annotations
 
 from tests.servers.variants import (  # noqa: F401  (each registers its variants)
     bodies,
+    conditional,
     fields,
+    lawful,
+    likeness,
     matches,
     methods,
     modes,
     orders,
     rates,
     refusals,
+    remembered,
     scopes,
     shapes,
+    spellings,
     unusual,
     who,
 )

@@ -223,3 +223,6 @@ class LimitNeverEnds(Behaviour):
 class LimitShared(Behaviour):
     def meter(self, key: str) -> str:
         return "everybody"
+
+    def allowance(self, key: str) -> Rate:
+        return self.rate

@@ -477,7 +477,7 @@ class ContextOfAnyone(_Gossip):
 
 
 @breaks(
-    "SCOPE-8", name="context-stale", also="MODE-7",
+    "SCOPE-8", name="context-stale", also="MODE-7 SCOPE-6",
     story="The block is cached by task and types; the scope is not part of the key.",
 )  # fmt: skip
 class ContextStale(Behaviour):

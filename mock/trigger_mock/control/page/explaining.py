@@ -6,8 +6,8 @@ from typing import Any
 
 from flask import Blueprint, request
 
-from trigger_mock.control.explaining import explain
 from trigger_mock.control.calls import call_shown, found
+from trigger_mock.control.explaining import explain
 from trigger_mock.control.masking import mask_of
 from trigger_mock.control.page import texts
 from trigger_mock.control.page.frame import bench_of, page
@@ -34,7 +34,10 @@ def explain_form(bench: str) -> str:
     if number is not None:
         call = found(owner, number)
         shown = call_shown(call, mask_of(owner))
-        body, organisation = _as_text(shown["request"]["body"], shown["request"]["text"]), shown["organisation"]
+        body, organisation = (
+            _as_text(shown["request"]["body"], shown["request"]["text"]),
+            shown["organisation"],
+        )
     return page("explain.html", owner, "explain", body=body, chosen=organisation, explanation=None)
 
 
@@ -43,12 +46,10 @@ def explained(bench: str) -> str:
     owner = bench_of(bench)
     body = request.form.get("body", "")
     organisation = request.form.get("organisation") or next(iter(owner.store.organisations), None)
-    if organisation not in owner.store.organisations:
+    if organisation is None or organisation not in owner.store.organisations:
         raise Declined(422, "invalid_request", f"The bench {owner.name!r} has no such organisation.")
     explanation = explain(owner, body.encode("utf-8", "replace"), "application/json", organisation)
-    return page(
-        "explain.html", owner, "explain", body=body, chosen=organisation, explanation=explanation
-    )
+    return page("explain.html", owner, "explain", body=body, chosen=organisation, explanation=explanation)
 
 
 def _as_text(body: Any, text: str | None) -> str:

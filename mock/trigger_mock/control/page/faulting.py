@@ -9,7 +9,14 @@ from pydantic import TypeAdapter, ValidationError
 from werkzeug.wrappers import Response as AnyResponse
 
 from trigger_mock.benches import Bench
-from trigger_mock.control.faults import NewFault, add_fault, list_faults, list_presets, remove_fault, remove_faults
+from trigger_mock.control.faults import (
+    NewFault,
+    add_fault,
+    list_faults,
+    list_presets,
+    remove_fault,
+    remove_faults,
+)
 from trigger_mock.control.page.frame import bench_of, done, page
 from trigger_mock.control.room import Declined, invalid
 

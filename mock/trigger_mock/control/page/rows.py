@@ -73,4 +73,6 @@ def _masked(bench: Bench, row: Row) -> dict[str, Any]:
 def _with_lists(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _with_lists(each) for name, each in cast("dict[str, Any]", value).items()}
-    return [_with_lists(each) for each in cast("tuple[Any, ...]", value)] if isinstance(value, tuple) else value
+    return (
+        [_with_lists(each) for each in cast("tuple[Any, ...]", value)] if isinstance(value, tuple) else value
+    )
