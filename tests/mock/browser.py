@@ -1,4 +1,4 @@
-"""Chromium without a window, driven over a pipe in its own protocol: no driver program, no library, no port."""
+"""Chromium without a window, driven over a pipe in its own protocol: no driver, no library, no port."""
 
 from __future__ import annotations
 

@@ -12,10 +12,10 @@ import pytest
 from flask.testing import FlaskClient
 
 from tests.mock.conftest import KEY, PATH
-from trigger_fixtures import default, load
+from trigger_fixtures import Keywords, default, load
 from trigger_mock import Settings, create_app
 
-PAGES = ("calls", "calls/1", "explain", "rows", "clock")
+PAGES = ("calls", "calls/1", "explain", "rows", "faults", "clock")
 XSS = "</pre></textarea><script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
 FORM = {"Origin": "http://localhost"}
 MISTAKEN = {"user_id": "user-123", "action": {"tool": "x", "input": {"file_path": "tool_loop.py"}}}
@@ -121,8 +121,8 @@ def test_a_refused_call_says_what_to_change(bench: FlaskClient) -> None:
 def test_hostile_text_is_text_wherever_it_stands(tmp_path: Path) -> None:
     fixtures = tmp_path / "fixtures.json"
     row = {
-        "organisation": "o", "type": "procedure", "user_id": XSS, "text": XSS, "steps": [XSS], "categories": [XSS],
-        "trigger_entities": [XSS], "group_ids": [XSS],
+        "organisation": "o", "type": "procedure", "user_id": XSS, "text": XSS, "steps": [XSS],
+        "categories": [XSS], "trigger_entities": [XSS], "group_ids": [XSS],
     }  # fmt: skip
     fixtures.write_text(json.dumps({"organisations": {"o": {"keys": ["xtk_o"]}}, "memories": [row]}))
     corpus = load(str(fixtures))
@@ -183,8 +183,15 @@ def test_no_key_is_on_any_page(bench: FlaskClient) -> None:
     bench.post(
         PATH, json={"user_id": key, "action": {"tool": key, "args": {"a": key}}}, headers={**KEY, "x-k": key}
     )
+    store = bench.application.extensions["trigger_mock"].default.store
+    row = next(row for row in store.rows if row.organisation == "acme")
+    leaky = row._replace(
+        id="leaky", text=key, trigger_entities=(key,), group_ids=(key,), gate=Keywords((key,))
+    )
+    store.put([leaky])
 
-    for path in ("calls", "calls/2", "explain?call=2", "rows", "calls/live"):
+    pages = ("calls", "calls/2", "explain?call=2", "rows?text=xtk_d", "row?id=leaky", "calls/live")
+    for path in pages:
         assert key not in _page(bench, path)
 
 
@@ -209,9 +216,10 @@ def test_whoever_may_not_speak_to_the_control_plane_sees_no_page(bench: FlaskCli
         answer = bench.get("/_mock/", headers=headers)
         assert answer.status_code == 403
         assert "private-bench" not in answer.text
-    client = create_app(default(), settings=Settings(control_token="tok_tok")).test_client()
+    token = "tok_tok"
+    client = create_app(default(), settings=Settings(control_token=token)).test_client()
     assert client.get("/_mock/").status_code == 401
-    assert "Calls" in client.get("/_mock/", headers={"Authorization": "Bearer tok_tok"}).text
+    assert "Calls" in client.get("/_mock/", headers={"Authorization": f"Bearer {token}"}).text
 
 
 def test_forms_lead_back_to_a_page_that_says_what_was_done(bench: FlaskClient) -> None:
@@ -238,6 +246,42 @@ def test_the_clock_is_moved_by_a_button_or_by_the_field(bench: FlaskClient) -> N
         assert refused.status_code == 422
 
     assert clock.now == before + 3660
+
+
+def test_a_preset_is_switched_on_and_off(bench: FlaskClient) -> None:
+    faults = bench.application.extensions["trigger_mock"].default.faults
+
+    bench.post("/_mock/page/default/faults/preset", data={"preset": "rate-limited"}, headers=FORM)
+    assert [rule.preset for rule in faults] == ["rate-limited"]
+    assert bench.post(PATH, json=MISTAKEN, headers=KEY).status_code == 429
+    assert "struck 1 of 1 call meant" in _page(bench, "faults")
+    assert "fault: error" in re.sub("<[^>]+>", "", _page(bench, "calls"))
+    bench.post("/_mock/page/default/faults/preset", data={"preset": "rate-limited"}, headers=FORM)
+    assert list(faults) == []
+    assert bench.post(PATH, json=MISTAKEN, headers=KEY).status_code == 200
+    unknown = bench.post("/_mock/page/default/faults/preset", data={"preset": XSS}, headers=FORM)
+    assert unknown.status_code == 422
+
+
+def test_any_fault_is_written_as_json_and_a_wrong_one_is_said(bench: FlaskClient) -> None:
+    faults = bench.application.extensions["trigger_mock"].default.faults
+
+    for rule in (XSS, "", "[]", '{"fault": {"kind": "nonsense"}}', '{"preset": "no"}', '{"typo": 1}'):
+        answer = bench.post("/_mock/page/default/faults", data={"rule": rule}, headers=FORM)
+        assert answer.status_code == 422
+        assert 'role="alert"' in answer.text
+        assert len(_Markup(answer.text).of("script")) == 1
+    rule = {"fault": {"kind": "error", "status": 503}, "match": {"tool": XSS}, "times": 2}
+    for _ in range(2):
+        bench.post("/_mock/page/default/faults", data={"rule": json.dumps(rule)}, headers=FORM)
+    assert len(list(faults)) == 2
+    assert len(_Markup(_page(bench, "faults")).of("script")) == 1
+
+    first = next(iter(faults)).id
+    bench.post("/_mock/page/default/faults/remove", data={"rule": first}, headers=FORM)
+    assert len(list(faults)) == 1
+    bench.post("/_mock/page/default/faults/remove", headers=FORM)
+    assert list(faults) == []
 
 
 def test_filters_choose_calls_and_a_wrong_one_is_said(bench: FlaskClient) -> None:

@@ -16,7 +16,7 @@ from tests.mock.processes import Running, running
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 
 KEY = "xtk_page"
-XSS = "</pre></textarea><script>window.owned=1</script><img src=x onerror='window.owned=1'><svg onload=alert(1)>"
+XSS = "</pre></textarea><script>window.owned=1</script><img src=x onerror='owned=1'><svg onload=alert(1)>"
 ROWS = {
     "organisations": {"north": {"keys": [KEY]}},
     "memories": [
@@ -98,10 +98,8 @@ def test_nothing_comes_while_the_list_is_paused(browser: Browser, server: Runnin
     browser.press("p")
     browser.until("document.querySelector('[data-told]').innerText === 'Paused'")
     _call(server, MISTAKEN)
-    asked = browser.evaluate(
-        "new Promise((done) => setTimeout(() => done(document.querySelectorAll('[data-number]').length), 2500))"
-    )
-    assert asked == 0
+    browser.evaluate("new Promise((done) => setTimeout(done, 2500))")  # two looks would have happened by now
+    assert browser.evaluate("document.querySelectorAll('[data-number]').length") == 0
 
     browser.press("p")
     browser.until("document.querySelectorAll('[data-number]').length === 1")
@@ -161,6 +159,21 @@ def test_the_clock_is_frozen_moved_and_let_go(browser: Browser, server: Running)
     assert "The clock runs." in browser.text()
 
 
+def test_a_fault_is_switched_on_met_and_switched_off(browser: Browser, server: Running) -> None:
+    browser.open(f"{server.url}/_mock/page/default/faults")
+    browser.click("button[value='rate-limited']")
+    assert browser.evaluate("document.querySelector('[value=rate-limited]').ariaChecked") == "true"
+    assert _call(server, MISTAKEN) == 429
+
+    browser.click("nav a")
+    assert "fault: error" in browser.text()
+    browser.click("nav a[href$=faults]")
+    assert "struck 1 of 1 call" in browser.text()
+    browser.click("button[value='rate-limited']")
+    assert "Nothing: every call is answered as it should be." in browser.text()
+    assert _call(server, MISTAKEN) == 200
+
+
 def test_an_explanation_is_given_without_a_call(browser: Browser, server: Running) -> None:
     browser.open(f"{server.url}/_mock/page/default/explain")
     browser.press("/")
@@ -180,12 +193,14 @@ def _hostile_pages(server: Running) -> Iterator[str]:
     _call(server, {XSS: XSS, "user_id": "u", "action": {"tool": XSS, "args": {XSS: "w" * 5000}}}, **headers)
     _call(server, XSS.encode(), **headers)
     _call(server, MISTAKEN, **{"x-api-key": XSS})
+    rule = {"fault": {"kind": "error", "message": XSS}, "match": {"tool": XSS, "body": {XSS: "w" * 3000}}}
+    assert _ask(server, "/_mock/benches/default/faults", json.dumps(rule).encode()) == 201
     with urlopen(f"{server.url}/_mock/benches/default/calls", timeout=30) as answer:
         numbers = [call["number"] for call in json.load(answer)["calls"]]
     with urlopen(f"{server.url}/_mock/benches/default/rows", timeout=30) as answer:
         rows = [row["id"] for row in json.load(answer)["memories"]]
-    pages = ["calls", *(f"calls/{number}" for number in numbers), "rows", *(f"row?id={id}" for id in rows)]
-    pages += [f"explain?call={numbers[1]}", "clock", "calls/0"]
+    pages = ["calls", *(f"calls/{number}" for number in numbers), "rows", *(f"row?id={row}" for row in rows)]
+    pages += [f"explain?call={numbers[1]}", "faults", "clock", "calls/0"]
     yield from (f"{server.url}/_mock/page/default/{page}" for page in pages)
 
 

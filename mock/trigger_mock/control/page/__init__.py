@@ -6,10 +6,10 @@ they come and keys to move with. Nothing on it comes from anywhere else, and no 
 
 from __future__ import annotations
 
-from trigger_mock.control.page import calls, explaining, rows, steering
+from trigger_mock.control.page import calls, explaining, faulting, rows, steering
 from trigger_mock.control.page.frame import routes
 
 __all__ = ["routes"]
 
-for _part in (calls, explaining, rows, steering):
+for _part in (calls, explaining, faulting, rows, steering):
     _part.register(routes)

@@ -60,6 +60,7 @@ def _filters(state: Any) -> None:
         folded=texts.folded,
         block=texts.block,
         json=texts.json_block,
+        compact=texts.compact,
     )
     state.app.jinja_env.trim_blocks = state.app.jinja_env.lstrip_blocks = True
 

@@ -1,4 +1,4 @@
-"""What is steered on the page: faults, the clock, and a new beginning."""
+"""What is steered on the page: the clock, and a new beginning."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _PLAIN = re.compile(r"[ -~]+")
 
 
 def visible(text: object, *, lines: bool = False) -> Markup:
-    """A text as it may stand anywhere. `lines`: its line ends and tabs are kept, for where those are shown."""
+    """A text as it may stand anywhere. `lines`: line ends and tabs are kept, for where those are shown."""
     return Markup("<bdi>{}</bdi>").format(Markup("").join(_pieces(str(text), lines)))
 
 
@@ -73,21 +73,26 @@ def json_block(value: Any) -> Markup:
     return block(indented(value))
 
 
+def compact(value: Any) -> Markup:
+    """A JSON value within a line, cut; a text without its quotes."""
+    return cut(value if isinstance(value, str) else orjson.dumps(value).decode())
+
+
 def indented(value: Any) -> str:
     """A JSON value with a line an item; what stands in it stays as it was written, to the letter."""
     lines: list[str] = [""]
     depth = 0
     before = ""
-    for token in _TOKEN.findall(orjson.dumps(value).decode()):
-        if token in ("}", "]"):
+    for piece in _TOKEN.findall(orjson.dumps(value).decode()):
+        if piece in ("}", "]"):
             depth -= 1
             if before not in ("{", "["):
                 lines.append("  " * depth)
         elif before in ("{", "[", ","):
             lines.append("  " * depth)
-        lines[-1] += ": " if token == ":" else token
-        depth += token in ("{", "[")
-        before = token
+        lines[-1] += ": " if piece == ":" else piece
+        depth += piece in ("{", "[")
+        before = piece
     return "\n".join(lines)
 
 
