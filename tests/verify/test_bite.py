@@ -41,7 +41,7 @@ def judged() -> Iterator[str]:
             yield name
 
 
-@pytest.mark.parametrize("name", judged())
+@pytest.mark.parametrize("name", list(judged()))
 def test_a_wrong_server_is_caught_by_what_it_breaks(
     name: str, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
