@@ -34,7 +34,7 @@ def caller(key: str) -> Caller:
 
 def kinds(faults: Faults) -> list[str | None]:
     met = [faults.meant_for(reading(), None) for _ in CALLS]
-    return [strike and strike.fault.kind for strike in met]
+    return [strike.fault.kind if strike else None for strike in met]
 
 
 def test_the_newest_rule_that_means_a_call_wins() -> None:
