@@ -2,8 +2,8 @@
 
 What it adds to waitress: a request that is no HTTP is refused in the endpoint's envelope, a request that
 breaks off is refused too, a body past the limit is read to its end and not kept, and a connection that closes
-lets the client read its last reply first. What breaks on purpose is `trigger_mock.manners`. Knows nothing of the
-endpoint.
+lets the client read its last reply first. What breaks on purpose is `trigger_mock.manners`. Knows nothing
+of the endpoint.
 
 Attributes declared as `Any` are waitress's own, where its published types miss or misname them.
 """
