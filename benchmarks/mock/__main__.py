@@ -16,7 +16,7 @@ from types import FrameType
 
 import click
 
-from benchmarks.mock import footprint, one_server, recall, request_path, start, waiting
+from benchmarks.mock import footprint, journal, one_server, recall, request_path, start, waiting
 from benchmarks.mock.measure import Measure
 
 PARTS: dict[str, Callable[..., Iterator[Measure]]] = {
@@ -26,6 +26,7 @@ PARTS: dict[str, Callable[..., Iterator[Measure]]] = {
     "footprint": footprint.run,
     "start": start.run,
     "waiting": waiting.run,
+    "journal": journal.run,
 }
 _VERDICTS = {True: "met", False: "MISSED", None: "-"}
 

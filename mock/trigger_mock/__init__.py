@@ -1,6 +1,7 @@
 """A local server that answers `POST /v1/memories/trigger` as the real service does, from fixtures.
 
 `create_app` makes the WSGI application for those who embed it; the command `trigger-mock` serves it.
+`MockServer` and `TriggerMock` are what a test steers it by, over its control plane.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trigger_mock.app import create_app
+    from trigger_mock.bench_client import MockServer, TriggerMock
     from trigger_mock.settings import Settings
 
-__all__ = ["Settings", "create_app"]
+__all__ = ["MockServer", "Settings", "TriggerMock", "create_app"]
 
 
 def __getattr__(name: str) -> Any:
@@ -20,6 +22,10 @@ def __getattr__(name: str) -> Any:
         from trigger_mock.app import create_app
 
         return create_app
+    if name in ("MockServer", "TriggerMock"):
+        from trigger_mock import bench_client
+
+        return getattr(bench_client, name)
     if name == "Settings":
         from trigger_mock.settings import Settings
 

@@ -22,6 +22,7 @@ from trigger_mock.control import (
     fixtures,
     guard,
     health,
+    page,
     rows,
 )
 from trigger_mock.control import benches as bench_rooms
@@ -41,7 +42,7 @@ def create_control(benches: Benches, settings: Settings) -> Flask:
     rooms = _rooms()
     operations = [operation for room in rooms for operation in room.operations]
     described = document.routes_of(operations, token=bool(settings.control_token))
-    for routes in (*(room.routes for room in rooms), described):
+    for routes in (*(room.routes for room in rooms), described, page.routes):
         app.register_blueprint(routes, url_prefix=PREFIX)
 
     @app.before_request

@@ -15,6 +15,8 @@ room = Room("clock")
 
 #: Seconds that a clock may be moved at once: ten years.
 FARTHEST = 10 * 365 * 86_400.0
+#: Seconds since 1970 beyond which no clock is moved: the journal's dates have four digits for the year.
+LATEST = 253_370_764_800.0
 
 
 class ClockShown(TypedDict):
@@ -31,7 +33,14 @@ class Setting(BaseModel):
 
     frozen: Annotated[bool, Field(description="Whether it stands still.")] | None = None
     now: (
-        Annotated[str, Field(description="A moment in RFC 3339 with its offset, not in its past.")] | None
+        Annotated[
+            str,
+            Field(
+                description="A moment in RFC 3339 with its offset, not in its past.",
+                json_schema_extra={"format": "date-time"},
+            ),
+        ]
+        | None
     ) = None
 
 
@@ -56,10 +65,11 @@ def set_clock(bench: Bench, body: Setting) -> ClockShown:
     # What was read from it a moment ago is not its past: it shows milliseconds, and runs.
     if not -1.0 < step <= FARTHEST:
         raise Declined(
-            422,
-            "invalid_request",
+            409,
+            "conflict",
             f"now is {step:+.0f} s away; a clock moves forward, and at most ten years at once",
         )
+    _require_years_left(bench, step)
     if body.frozen:
         bench.clock.freeze()
     elif body.frozen is False:
@@ -71,8 +81,14 @@ def set_clock(bench: Bench, body: Setting) -> ClockShown:
 @room.serve("POST", "/benches/{bench}/clock/advance", body=Step, answer=ClockShown)
 def advance_clock(bench: Bench, body: Step) -> ClockShown:
     """Move the clock forward, frozen or not."""
+    _require_years_left(bench, body.seconds)
     bench.clock.advance(body.seconds)
     return show_clock(bench)
+
+
+def _require_years_left(bench: Bench, seconds: float) -> None:
+    if bench.clock.now + seconds > LATEST:
+        raise Declined(409, "conflict", "a clock is not moved beyond the year 9998; reset the bench")
 
 
 def _moment(text: str) -> float:

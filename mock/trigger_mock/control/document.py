@@ -11,7 +11,7 @@ from pydantic.json_schema import JsonSchemaMode
 
 from trigger_mock.control import PREFIX
 from trigger_mock.control.fixture_schema import COMPONENT, definitions
-from trigger_mock.control.room import PATH_PARAMETERS, JsonBody, Operation, json_response
+from trigger_mock.control.room import PATH_PARAMETERS, JsonBody, Operation, RawBody, json_response
 from trigger_mock.json_values import is_array, is_object
 
 _SCHEMAS = "#/components/schemas/"
@@ -51,8 +51,11 @@ def document_of(operations: Iterable[Operation], *, token: bool) -> dict[str, An
         "components": {"schemas": schemas},
     }
     if token:
-        document["components"]["securitySchemes"] = {"Token": {"type": "http", "scheme": "bearer"}}
-        document["security"] = [{"Token": []}]
+        document["components"]["securitySchemes"] = {
+            "Token": {"type": "http", "scheme": "bearer"},
+            "Password": {"type": "http", "scheme": "basic", "description": "The token as the password."},
+        }
+        document["security"] = [{"Token": []}, {"Password": []}]
     return document
 
 
@@ -84,7 +87,7 @@ def _described(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
     }
     if operation.body is not None:
         described["requestBody"] = {
-            "required": True,
+            "required": not isinstance(operation.body, RawBody),
             "content": {"application/json": {"schema": _schema(operation.body, "validation", schemas)}},
         }
     return described
@@ -99,7 +102,9 @@ def _answer(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
             "schema": _schema(operation.answer, "serialization", schemas)
         }
     for media in operation.media:
-        answer["content"].setdefault(media, {"schema": {"type": "string"}})
+        # Only what is text alone is a string to whoever reads it.
+        schema = {"type": "string"} if media.startswith("text/") else {}
+        answer["content"].setdefault(media, {"schema": schema})
     return answer
 
 
@@ -130,7 +135,7 @@ def _without_null(field: dict[str, Any]) -> dict[str, Any]:
 
 
 def _schema(kind: Any, mode: JsonSchemaMode, schemas: dict[str, Any]) -> dict[str, Any]:
-    if isinstance(kind, JsonBody):
+    if isinstance(kind, JsonBody | RawBody):
         return kind.schema
     schema: dict[str, Any] = _referring(
         TypeAdapter(kind).json_schema(mode=mode, ref_template=_SCHEMAS + "{model}")

@@ -72,4 +72,7 @@ def rows_of(body: Any, organisations: Mapping[str, Organisation]) -> Corpus:
     if len(organisations) == 1:
         (only,) = organisations
         records = [{"organisation": only} | each if is_object(each) else each for each in records]
+    elif any(is_object(each) and "organisation" not in each for each in records):
+        names = ", ".join(map(repr, organisations)) or "one that is there"
+        raise Declined(409, "conflict", f"organisation: seen nothing in a memory; expected one of {names}")
     return corpus_of({"memories": records}, earlier=organisations)

@@ -24,7 +24,7 @@ from trigger_mock.json_values import is_array
 from trigger_mock.seen import shown
 
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")
 #: Mistakes that one answer tells of.
 MOST_TOLD = 10
 #: Fields that no message repeats: keys, or whatever stands in their place.
@@ -34,11 +34,18 @@ _PARAMETER = re.compile(r"\{(\w+)\}")
 PATH_PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
     "bench": ("bench", {"type": "string", "minLength": 1, "description": "A bench's name, or `default`."}),
     "number": ("int:number", {"type": "integer", "minimum": 0, "description": "A call's number."}),
-    "row": ("row", {"type": "string", "minLength": 1, "description": "A memory's id."}),
+    "row": ("row", {"type": "string", "format": "uuid", "description": "A memory's id."}),
     "fault": ("fault", {"type": "string", "minLength": 1, "description": "A fault rule's id."}),
 }
 
 View = TypeVar("View", bound=Callable[..., Any])
+
+
+def whole(value: Any) -> Any:
+    """A number of JSON as an integer where it is one, for a `BeforeValidator`: there 600.0 is as whole as
+    600.
+    """
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 class Declined(Exception):
@@ -57,6 +64,12 @@ class JsonBody(NamedTuple):
     """A body that is JSON and whose reading is the view's own: how it is described."""
 
     schema: dict[str, Any]
+
+
+class RawBody(NamedTuple):
+    """A body of any kind, which the view reads as it came."""
+
+    schema: dict[str, Any] = {}  # noqa: RUF012 - never changed: anything goes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +158,7 @@ def _carry_out(operation: Operation, **parameters: Any) -> Response:
         raise Declined(
             422, "invalid_request", f"{next(iter(request.args))} is not read here; expected no query"
         )
-    if operation.body is not None:
+    if operation.body is not None and not isinstance(operation.body, RawBody):
         parameters["body"] = read_body(operation.body)
     result = operation.view(**parameters)
     if isinstance(result, Response):
