@@ -61,7 +61,7 @@ def inflict(
                 sleep(strike.seconds)
             else:
                 connection.wait(strike.seconds, strike.over)
-    if isinstance(fault, kinds.Error):
+    if isinstance(fault, kinds.Failure):
         return _error(fault)
     if isinstance(fault, kinds.Redirect):
         redirect = Answer(status=fault.status, headers={"Location": fault.location, "Content-Length": "0"})
@@ -89,7 +89,7 @@ def _true(answer: Callable[[], Response]) -> Response:
         return Answer(error.get_response().get_data(), error.code)
 
 
-def _error(fault: kinds.Error) -> Response:
+def _error(fault: kinds.Failure) -> Response:
     code = fault.code or _CODES.get(
         fault.status, "server_error" if fault.status >= 500 else "invalid_request"
     )

@@ -11,13 +11,13 @@ from trigger_fixtures import Corpus, Organisation
 from trigger_fixtures.model import ApiKey
 from trigger_mock.benches import Benches
 from trigger_mock.credentials import Caller
-from trigger_mock.fault_kinds import Cut, Delay, Error, LogNormal, Mix, Reset, Spread, Uniform
+from trigger_mock.fault_kinds import Cut, Delay, Failure, LogNormal, Mix, Reset, Spread, Uniform
 from trigger_mock.faults import MOST, Faults, Rule, TooManyFaults
 from trigger_mock.matching import RequestMatch
 from trigger_mock.presets import PRESETS
 from trigger_mock.reading import Reading
 
-ERROR = Error(kind="error", status=503)
+ERROR = Failure(kind="error", status=503)
 RESET = Reset(kind="reset")
 CALLS = range(200)
 
