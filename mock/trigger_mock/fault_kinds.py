@@ -78,7 +78,7 @@ class _Fault(_Value):
         return seconds_of(self.delay, random)
 
 
-class Error(_Fault):
+class Failure(_Fault):
     """An error in place of the answer, its code and message those of the contract unless said."""
 
     kind: Literal["error"]
@@ -185,7 +185,7 @@ class Hang(_Fault):
 
 
 Simple = Annotated[
-    Error | Delay | Reset | Cut | Drip | Malformed | ContentType | Alter | Stale | Empty | Envelope
+    Failure | Delay | Reset | Cut | Drip | Malformed | ContentType | Alter | Stale | Empty | Envelope
     | Redirect | Hang,
     Field(discriminator="kind"),
 ]  # fmt: skip
@@ -199,7 +199,7 @@ class Mix(_Value):
 
 
 Fault = Annotated[
-    Error | Delay | Reset | Cut | Drip | Malformed | ContentType | Alter | Stale | Empty | Envelope
+    Failure | Delay | Reset | Cut | Drip | Malformed | ContentType | Alter | Stale | Empty | Envelope
     | Redirect | Hang | Mix,
     Field(discriminator="kind"),
 ]  # fmt: skip

@@ -61,12 +61,12 @@ def inflict(
                 sleep(strike.seconds)
             else:
                 connection.wait(strike.seconds, strike.over)
-    if isinstance(fault, kinds.Error):
+    if isinstance(fault, kinds.Failure):
         return _error(fault)
     if isinstance(fault, kinds.Redirect):
-        response = Answer(status=fault.status, headers={"Location": fault.location, "Content-Length": "0"})
-        del response.headers["Content-Type"]  # there is no body to have one
-        return response
+        redirect = Answer(status=fault.status, headers={"Location": fault.location, "Content-Length": "0"})
+        del redirect.headers["Content-Type"]  # there is no body to have one
+        return redirect
     if isinstance(fault, kinds.Hang):
         assert connection is not None  # noqa: S101 - said above, for the type checker
         with borrowed(environ):
@@ -89,7 +89,7 @@ def _true(answer: Callable[[], Response]) -> Response:
         return Answer(error.get_response().get_data(), error.code)
 
 
-def _error(fault: kinds.Error) -> Response:
+def _error(fault: kinds.Failure) -> Response:
     code = fault.code or _CODES.get(
         fault.status, "server_error" if fault.status >= 500 else "invalid_request"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from trigger_mock.fault_kinds import Cut, Delay, Error, Fault, Hang, Mix, Reset
+from trigger_mock.fault_kinds import Cut, Delay, Failure, Fault, Hang, Mix, Reset
 from trigger_mock.matching import RequestMatch
 
 
@@ -36,7 +36,7 @@ PRESETS = MappingProxyType(
                 fault=Mix(
                     kind="mix",
                     of=(
-                        Error(kind="error", status=500),
+                        Failure(kind="error", status=500),
                         Reset(kind="reset", at="before"),
                         Cut(kind="cut", bytes=40),
                     ),
@@ -46,7 +46,7 @@ PRESETS = MappingProxyType(
             Preset(
                 name="rate-limited",
                 summary="The rate is spent: 429, to be tried again in 30 seconds.",
-                fault=Error(kind="error", status=429, retry_after=30),
+                fault=Failure(kind="error", status=429, retry_after=30),
             ),
             Preset(
                 name="down",

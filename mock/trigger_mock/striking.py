@@ -40,7 +40,7 @@ def struck(
         return answer()
     record.fault = strike.fault.kind
     response = inflict(strike, answer, environ, partial(_previous, bench, record.caller), sleep)
-    if isinstance(strike.fault, kinds.Error) and record.caller is not None:
+    if isinstance(strike.fault, kinds.Failure) and record.caller is not None:
         environ[QUOTA] = _quota(bench, record.caller, response)
     return response
 

@@ -2,7 +2,8 @@
 
 What it adds to waitress: a request that is no HTTP is refused in the endpoint's envelope, a request that
 breaks off is refused too, a body past the limit is read to its end and not kept, and a connection that closes
-lets the client read its last reply first. Knows nothing of the endpoint.
+lets the client read its last reply first. What breaks on purpose is `trigger_mock.manners`. Knows nothing
+of the endpoint.
 
 Attributes declared as `Any` are waitress's own, where its published types miss or misname them.
 """
@@ -10,24 +11,19 @@ Attributes declared as `Any` are waitress's own, where its published types miss 
 from __future__ import annotations
 
 import contextlib
-import math
-import select
 import socket
-import struct
 import time
-from collections.abc import Callable
 from typing import Any, cast
 
 import orjson
 from waitress.buffers import OverflowableBuffer
-from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.receiver import ChunkedReceiver
-from waitress.task import ErrorTask, WSGITask
+from waitress.task import ErrorTask
 from waitress.utilities import BadRequest
 
-from trigger_mock.connection import BORROW, CONNECTION, Broken, Dripped
-from trigger_mock.fault_kinds import LONGEST
+from trigger_mock.connection import BORROW, CONNECTION
+from trigger_mock.manners import HeldChannel, MannersTask
 from trigger_mock.refusals import envelope
 from trigger_mock.request_id import signature
 
@@ -37,9 +33,6 @@ IN_MEMORY = 2**19
 LONGEST_LINE = 2**16
 #: Seconds for a client to finish sending and read its last reply before the connection is gone.
 LINGER = 1.0
-#: Seconds after which a call that waits looks again whether it still has to.
-TURN = 0.1
-_CLIENT_GONE: int = getattr(select, "POLLRDHUP", select.POLLHUP)
 
 _CODES = {413: "payload_too_large", 500: "trigger_failed"}
 _REASONS = {
@@ -101,12 +94,10 @@ class _Parser(HTTPRequestParser):
         self.completed = True
 
 
-class _Task(WSGITask):
+class _Task(MannersTask):
     """The application's answer to one request, and the `Connection` under it."""
 
     request: Any
-    channel: Any
-    manner: Broken | Dripped | None = None
 
     def get_environment(self) -> dict[str, Any]:
         """What the application is told, its path as it was sent: waitress folds slashes at its start."""
@@ -115,47 +106,6 @@ class _Task(WSGITask):
         environ[CONNECTION] = self
         environ[BORROW] = self.channel.server.borrow
         return environ
-
-    def wait(self, seconds: float, ended: Callable[[], bool], *, for_client: bool = False) -> None:
-        """Let time pass, as `Connection` says."""
-        self.channel.wait(seconds, ended, for_client=for_client)
-
-    def write(self, data: bytes) -> None:
-        """Send a piece of the answer, in the manner that the application asked for."""
-        manner = self.manner
-        if manner is None:
-            super().write(data)
-        elif isinstance(manner, Dripped):
-            self._drip(data, manner)
-        elif not self.close_on_finish:
-            self._break(data, manner)
-
-    def _drip(self, data: bytes, manner: Dripped) -> None:
-        super().write(b"")  # the head
-        self.channel.send_now()
-        until = time.monotonic() + LONGEST
-        at = 0
-        with self.channel.server.borrow():
-            while at < len(data):
-                last = time.monotonic() + manner.interval >= until or manner.ended() or self.channel.dismissed
-                piece = data[at:] if last else data[at : at + manner.size]
-                super().write(piece)
-                self.channel.send_now()
-                at += len(piece)
-                if at < len(data):
-                    self.wait(manner.interval, manner.ended)
-
-    def _break(self, data: bytes, manner: Broken) -> None:
-        if manner.after is None:
-            self.wrote_header = True  # nor is anything else said in its place
-        else:
-            super().write(b"")
-            super().write(data[: manner.after])
-        self.content_bytes_written = self.content_length or 0  # there is no more to come
-        self.close_on_finish = True
-        self.channel.send_now()
-        if manner.reset:
-            self.channel.reset()
 
 
 class _Refusal(ErrorTask):
@@ -181,7 +131,7 @@ class _Refusal(ErrorTask):
         self.write(body)
 
 
-class Channel(HTTPChannel):
+class Channel(HeldChannel):
     """One connection."""
 
     parser_class = _Parser
@@ -193,11 +143,8 @@ class Channel(HTTPChannel):
     server: Any
     socket: Any
     _flush_exception: Any
-    _flush_some: Any
     _flush_some_if_lockable: Any
     _lingers_until: float | None = None
-    #: Whether the server is going.
-    dismissed = False
 
     @property
     def busy(self) -> bool:
@@ -211,40 +158,6 @@ class Channel(HTTPChannel):
             request.headers["CONNECTION"] = "close"
         if not self.busy:
             self.will_close = True
-
-    def wait(self, seconds: float, ended: Callable[[], bool], *, for_client: bool) -> None:
-        """Let time pass within a call, as `Connection` says; the loop looks away from the socket then."""
-        until = time.monotonic() + seconds
-        while self.connected and not self.dismissed and not ended():
-            left = until - time.monotonic()
-            if left <= 0 or self._changes(_CLIENT_GONE if for_client else 0, min(left, TURN)):
-                return
-
-    def send_now(self) -> None:
-        """Send, from within a call, all that was written: the loop waits for the call's end otherwise."""
-        until = time.monotonic() + LONGEST
-        while self.connected and time.monotonic() < until:
-            with self.outbuf_lock:
-                _, failed = self._flush_exception(self._flush_some, do_close=False)
-            if failed or not self.total_outbufs_len or self._changes(select.POLLOUT, TURN) & select.POLLERR:
-                return
-
-    def reset(self) -> None:
-        """Close, from within a call, by a reset."""
-        with contextlib.suppress(OSError):
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.will_close = True
-        self.server.pull_trigger()
-
-    def _changes(self, of_interest: int, seconds: float) -> int:
-        """What the socket tells within this time; that it failed, in any case."""
-        poll = select.poll()
-        with contextlib.suppress(OSError, ValueError):  # closed under our hands
-            poll.register(self.socket, of_interest)
-            for _, changes in poll.poll(math.ceil(seconds * 1000)):
-                return changes
-            return 0
-        return select.POLLERR
 
     def handle_read(self) -> None:
         """Take what has arrived."""

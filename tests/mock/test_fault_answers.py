@@ -256,8 +256,9 @@ def test_a_preset_by_header_has_the_chances_of_a_preset() -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        "", "bogus", "error; status=200", "error; status=5e2", "error; status", "error; status=500; status=501",
-        "error; nothing=1", "delay", "delay; seconds=61", "delay; seconds=-1", "delay; seconds=NaN",
+        "", "bogus", "error; status=200", "error; status=5e2", "error; status",
+        "error; status=500; status=501", "error; nothing=1", "delay", "delay; seconds=61",
+        "delay; seconds=-1", "delay; seconds=NaN",
         "delay; seconds=true", "{", "[]", "{}", '{"kind": "delay", "seconds": 1e999}', "drip; bytes=0",
         "redirect; status=200", '"', ";;;", "error; message=\"unfinished", "Error", "error status=500",
         '{"kind": "alter", "set": {"no-pointer": 1}}', '{"kind": "mix", "of": []}', "\xff", "{" * 5000,
@@ -340,7 +341,8 @@ def test_every_preset_is_listed_and_can_be_had_as_listed(bench: Bench, add: Made
         {"fault": {}}, {"fault": {"kind": "hang"}, "surprise": 1}, {"fault": {"kind": "hang", "seconds": 1}},
         {"fault": {"kind": "hang"}, "times": 0}, {"fault": {"kind": "hang"}, "times": 1.5},
         {"fault": {"kind": "hang"}, "probability": 1.1}, {"fault": {"kind": "hang"}, "seed": "x"},
-        {"fault": {"kind": "hang"}, "match": {"surprise": 1}}, {"fault": {"kind": "hang"}, "api_key": "unknown"},
+        {"fault": {"kind": "hang"}, "match": {"surprise": 1}},
+        {"fault": {"kind": "hang"}, "api_key": "unknown"},
         {"fault": {"kind": "hang"}, "match": {"status": 200}},
         {"fault": {"kind": "delay", "seconds": {"uniform": [2, 1]}}},
         {"fault": {"kind": "delay", "seconds": {"lognormal": {"median": 0}}}},

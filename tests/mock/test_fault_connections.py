@@ -147,31 +147,25 @@ def test_a_dripped_body_arrives_piece_by_piece_and_whole(bench: Bench) -> None:
     bench.fault("drip", bytes=100, interval=0.03)
     with connected(bench.address) as connection:
         connection.send(bench.good)
-        assert connection.socket.recv(65536).endswith(b"\r\n\r\n")
-        received = [connection.socket.recv(100)]
+        head = connection.socket.recv(65536)
+        received = [head.partition(b"\r\n\r\n")[2]]
         while sum(map(len, received)) < len(body):
-            received.append(connection.socket.recv(100))
+            received.append(connection.socket.recv(65536))
         bench.control("DELETE", "/faults")
         connection.send(bench.good)
         assert connection.reply().body == body
     assert b"".join(received) == body
-    assert len(received) >= len(body) // 100
+    assert len(received) > 2
 
 
 def test_a_drip_that_is_taken_back_sends_the_rest_at_once(bench: Bench) -> None:
     rule = bench.fault("drip", bytes=1, interval=60)
     with connected(bench.address) as connection:
         connection.send(bench.good)
-        connection.socket.recv(65536)
+        received = connection.socket.recv(65536)
         bench.control("DELETE", f"/faults/{rule}")
-        assert head_and_rest_of_drip(connection).endswith(b"}")
-
-
-def head_and_rest_of_drip(connection: Connection) -> bytes:
-    received = b""
-    while not received.endswith(b'"context_selection_applied":false}'):
-        received += connection.socket.recv(65536)
-    return received
+        while not received.endswith(b'"context_selection_applied":false}'):
+            received += connection.socket.recv(65536)
 
 
 @pytest.mark.parametrize("kind", ["reset", "cut"])
@@ -234,7 +228,7 @@ def test_slow_gate_holds_compose_back_and_not_retrieve(bench: Bench) -> None:
             connection.socket.recv(1, socket.MSG_PEEK)
         bench.control("DELETE", f"/faults/{rule}")
         connection.socket.settimeout(10)
-        assert b'"gate":5.0,"total":5.0' in connection.socket.recv(65536)
+        assert connection.reply().json["stage_timings"] == {"recall": 0.0, "gate": 5.0, "total": 5.0}
 
 
 def test_a_delay_is_felt_by_a_client_that_closed_its_half(bench: Bench) -> None:

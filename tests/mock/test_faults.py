@@ -11,13 +11,13 @@ from trigger_fixtures import Corpus, Organisation
 from trigger_fixtures.model import ApiKey
 from trigger_mock.benches import Benches
 from trigger_mock.credentials import Caller
-from trigger_mock.fault_kinds import Cut, Delay, Error, LogNormal, Mix, Reset, Spread, Uniform
+from trigger_mock.fault_kinds import Cut, Delay, Failure, LogNormal, Mix, Reset, Spread, Uniform
 from trigger_mock.faults import MOST, Faults, Rule, TooManyFaults
 from trigger_mock.matching import RequestMatch
 from trigger_mock.presets import PRESETS
 from trigger_mock.reading import Reading
 
-ERROR = Error(kind="error", status=503)
+ERROR = Failure(kind="error", status=503)
 RESET = Reset(kind="reset")
 CALLS = range(200)
 
@@ -34,7 +34,7 @@ def caller(key: str) -> Caller:
 
 def kinds(faults: Faults) -> list[str | None]:
     met = [faults.meant_for(reading(), None) for _ in CALLS]
-    return [strike and strike.fault.kind for strike in met]
+    return [strike.fault.kind if strike else None for strike in met]
 
 
 def test_the_newest_rule_that_means_a_call_wins() -> None:
