@@ -181,16 +181,24 @@ class Benches:
             bench.journal.clear()
             bench.faults.clear()
 
-    def replace(self, bench: Bench, corpus: Corpus, *, origin: Corpus | None = None) -> None:
-        """Answer from other fixtures. `origin`: what a reset returns to from now on. Raises `KeyTaken` and
-        changes nothing.
+    def replace(self, bench: Bench, corpus: Corpus) -> None:
+        """Answer from other fixtures, until the next reset. Raises `KeyTaken` and changes nothing.
 
         Keys that are gone are unknown at once, and new ones lead to the new rows.
         """
+        self._change(bench, corpus, bench.store.replace)
+
+    def rebase(self, bench: Bench, corpus: Corpus) -> None:
+        """Answer from the files' new state, and return to it by a reset; rows that were added at run time
+        stay. Raises `KeyTaken` and changes nothing.
+        """
+        self._change(bench, corpus, bench.store.rebase)
+
+    def _change(self, bench: Bench, corpus: Corpus, put: Callable[[Corpus], None]) -> None:
         with self._lock:
             self._keyring.require_free(bench, corpus.organisations.values())
             # Rows before keys: a new key never meets an organisation that has none yet.
-            bench.store.replace(corpus, origin=origin)
+            put(corpus)
             self._keyring.admit(bench, corpus.organisations.values())
             bench.limiter.reread()
 

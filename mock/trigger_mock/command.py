@@ -25,6 +25,7 @@ from click.core import ParameterSource
 from trigger_contracts import ENDPOINT
 from trigger_fixtures import DEFAULT, DIRECTIVES, Corpus, FixtureErrors, Rate, default, load
 from trigger_fixtures.notations import rate
+from trigger_fixtures.sources import stamp_of
 from trigger_mock import explain_command
 from trigger_mock.journal import SIZE
 from trigger_mock.limits import UNLIMITED, Overrides
@@ -199,6 +200,8 @@ def command(**options: Any) -> None:
         return
     _log_at(options["log_level"])
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+    files = [DEFAULT if path == SHIPPED else Path(path) for path in options["fixtures"]]
+    stamp = stamp_of(files)  # before they are read: what is saved from here on is a change
     corpus = corpus_of(options["fixtures"], exit_code=1 if options["check"] else 2)
     if options["check"]:
         _tell_of(corpus, options["fixtures"])
@@ -209,7 +212,7 @@ def command(**options: Any) -> None:
         click.echo(
             "note: the control plane is off: several workers would each be steered by themselves", err=True
         )
-    _serve(corpus, _settings(options), options)
+    _serve(corpus, _settings(options), options | {"files": files, "stamp": stamp})
 
 
 command.add_command(explain_command.explain)
@@ -303,18 +306,18 @@ def _serve_on_waitress(corpus: Corpus, settings: Settings, options: dict[str, An
     with listening:
         application = _application(corpus, settings)
         if options["fixtures"] and options["reload"]:
-            _keep_at_files(application, options["fixtures"])
+            _keep_at_files(application, options)
         ready = partial(_announce, server.url_of(listening), corpus, options["fixtures"])
         server.serve(application, listening, body_limit=settings.body_limit, ready=ready)
 
 
-def _keep_at_files(application: Flask, paths: tuple[str, ...]) -> None:
+def _keep_at_files(application: Flask, options: dict[str, Any]) -> None:
     from trigger_mock.benches import Benches
     from trigger_mock.reloading import Reloading
 
     benches: Benches = application.extensions["trigger_mock"]
-    files = [DEFAULT if path == SHIPPED else Path(path) for path in paths]
-    benches.reloading = Reloading(benches, files, partial(_load, paths))
+    load = partial(_load, options["fixtures"])
+    benches.reloading = Reloading(benches, options["files"], load, read=options["stamp"])
     benches.reloading.start()
 
 

@@ -64,7 +64,9 @@ def inflict(
     if isinstance(fault, kinds.Error):
         return _error(fault)
     if isinstance(fault, kinds.Redirect):
-        return Answer(status=fault.status, headers={"Location": fault.location, "Content-Length": "0"})
+        response = Answer(status=fault.status, headers={"Location": fault.location, "Content-Length": "0"})
+        del response.headers["Content-Type"]  # there is no body to have one
+        return response
     if isinstance(fault, kinds.Hang):
         assert connection is not None  # noqa: S101 - said above, for the type checker
         with borrowed(environ):

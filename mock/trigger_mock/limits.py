@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from trigger_fixtures import Rate
+from trigger_fixtures import Organisation, Rate
 from trigger_mock.credentials import Caller
 from trigger_mock.refusals import RateLimited
 
@@ -194,7 +194,7 @@ class Limiter:
     def __init__(self, counters: Counters, overrides: Overrides | None = None) -> None:
         self._counters = counters
         self._overrides = overrides or Overrides()
-        self._windows: dict[str, list[_Window]] = {}
+        self._windows: dict[str, tuple[Organisation, list[_Window]]] = {}
         self._opened: set[str] = set()
 
     def spend(self, caller: Caller) -> tuple[Quota | None, RateLimited | None]:
@@ -228,10 +228,12 @@ class Limiter:
 
     def _windows_of(self, caller: Caller) -> list[_Window]:
         known = self._windows.get(caller.key.key)
-        if known is None:
-            known = self._windows[caller.key.key] = list(self._limits_of(caller))
-            self._opened.update(window.name for window in known)
-        return known
+        # A request that was on its way while fixtures changed has the organisation of before, and must not
+        # leave its limits behind for those after it.
+        if known is None or known[0] is not caller.organisation:
+            known = self._windows[caller.key.key] = caller.organisation, list(self._limits_of(caller))
+            self._opened.update(window.name for window in known[1])
+        return known[1]
 
     def _limits_of(self, caller: Caller) -> Iterator[_Window]:
         key, organisation = caller.key, caller.organisation
@@ -240,6 +242,8 @@ class Limiter:
         # Named by place, not by key: a name goes to the storage, and a key never does.
         place = caller.place
         if isinstance(rate, Rate):
-            yield _Window("Rate limit", f"rate/{place}", *rate)
+            # A rate of another period opens a window of its own: what was counted by the hour would bind a
+            # rate by the minute for the rest of that hour.
+            yield _Window("Rate limit", f"rate/{rate.seconds}/{place}", *rate)
         if isinstance(cap, int):
             yield _Window("Daily cap", f"day/{place}", cap, DAY)

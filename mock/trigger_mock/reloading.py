@@ -3,6 +3,9 @@
 A thread looks at the files a few times a second: their times, sizes and identities, and which there are. What
 changed is read once it has stopped changing, beside the old data, and put in place whole; a save that cannot
 be read keeps the old data, is told once, and is forgotten with the next good one. Knows nothing of HTTP.
+
+Reading shares the interpreter with the answers: a large set slows them for as long as it is read (YAML most),
+and holds up none.
 """
 
 from __future__ import annotations
@@ -15,17 +18,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trigger_fixtures import Corpus, FixtureErrors, Mistake
-from trigger_fixtures.sources import files_of
-from trigger_mock.benches import Bench, Benches
+from trigger_fixtures.sources import Stamp, stamp_of
+from trigger_mock.benches import Benches
 from trigger_mock.credentials import KeyTaken
 
 log = logging.getLogger("trigger_mock")
 
 #: Seconds between two looks.
 INTERVAL = 0.25
-
-#: What tells one state of the files from another: of each its name, identity, size and time of change.
-Stamp = tuple[tuple[str, int, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +43,10 @@ class Status:
 
 
 class Reloading:
-    """Keeps the default bench at what its files say. `load` reads them all and raises `FixtureErrors`; `now`
-    gives seconds since 1970.
+    """Keeps the default bench at what its files say.
+
+    `load` reads them all and raises `FixtureErrors`; `read` is how they stood before they were read first
+    (absent: as they stand now); `now` gives seconds since 1970.
     """
 
     def __init__(
@@ -52,6 +54,8 @@ class Reloading:
         benches: Benches,
         paths: Sequence[Path],
         load: Callable[[], Corpus],
+        *,
+        read: Stamp | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._benches = benches
@@ -60,7 +64,7 @@ class Reloading:
         self._now = now
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
-        self._read = self._seen = stamp(self._paths)
+        self._read = self._seen = stamp_of(self._paths) if read is None else read
         self.status = Status(sources=tuple(map(str, self._paths)), watched=True)
 
     def start(self) -> None:
@@ -78,13 +82,13 @@ class Reloading:
         """Look once; whether the files were read. A change is read at the second look that finds it, so that
         a file caught while it is being written is let finish.
         """
-        found = stamp(self._paths)
+        found = stamp_of(self._paths)
         settled, self._seen = found == self._seen, found
         if found == self._read or not settled:
             return False
-        self._reload()
-        # What changed while it was read is read again at the next look but one.
+        # Before the attempt: whatever comes of it, only another save is a reason for the next one.
         self._read = found
+        self._reload(found)
         return True
 
     def _run(self) -> None:
@@ -94,61 +98,31 @@ class Reloading:
             except Exception:  # the server answers on, and the next save is looked at as well
                 log.exception("the fixtures could not be read again")
 
-    def _reload(self) -> None:
+    def _reload(self, stamp: Stamp) -> None:
         before = self.status
         try:
             corpus = self._load()
-            reload_bench(self._benches, self._benches.default, corpus)
+            if self._changed_since(stamp):
+                return
+            self._benches.rebase(self._benches.default, corpus)
         except (FixtureErrors, OSError, KeyTaken) as error:
+            if self._changed_since(stamp):
+                return
             mistakes = _mistakes(error)
             if mistakes != before.mistakes:
                 # A user's mistake has no traceback.
                 log.error("%s\nthe fixtures as they were are served on", error)  # noqa: TRY400
-            self.status = self._told(before.reloads, mistakes)
+            self.status = replace(before, read_at=self._now(), mistakes=mistakes)
             return
-        self.status = self._told(before.reloads + 1, ())
+        self.status = replace(before, reloads=before.reloads + 1, read_at=self._now(), mistakes=())
         mended = "mended; " if before.mistakes else ""
         log.info("fixtures %sread again: %d memories", mended, len(corpus.rows))
 
-    def _told(self, reloads: int, mistakes: tuple[Mistake, ...]) -> Status:
-        return Status(
-            sources=self.status.sources,
-            watched=True,
-            reloads=reloads,
-            read_at=self._now(),
-            mistakes=mistakes,
-        )
-
-
-def reload_bench(benches: Benches, bench: Bench, corpus: Corpus) -> None:
-    """Have files' new state in a bench, and a reset return to it.
-
-    What the files hold wins; rows that were added at run time under ids of their own stay, as long as their
-    organisation does.
-    """
-    of_files = {row.id for rows in (bench.store.origin.rows, corpus.rows) for row in rows}
-    added = [
-        row for row in bench.store.rows if row.id not in of_files and row.organisation in corpus.organisations
-    ]
-    benches.replace(bench, replace(corpus, rows=(*corpus.rows, *added)), origin=corpus)
-
-
-def stamp(paths: Sequence[Path]) -> Stamp:
-    """The state of the files below these paths; of one that is not there now, nothing."""
-    found: list[tuple[str, int, int, int]] = []
-    for path in paths:
-        try:
-            files = files_of(path)
-        except FixtureErrors:
-            files = [path]
-        for file in files:
-            try:
-                status = file.stat()
-            except OSError:
-                found.append((str(file), 0, 0, 0))
-            else:
-                found.append((str(file), status.st_ino, status.st_size, status.st_mtime_ns))
-    return tuple(found)
+    def _changed_since(self, stamp: Stamp) -> bool:
+        """Whether the files changed while they were read: what was read may be half of a save, so nothing of
+        it is served or told, and a later look reads them again.
+        """
+        return stamp_of(self._paths) != stamp
 
 
 def _mistakes(error: Exception) -> tuple[Mistake, ...]:

@@ -55,11 +55,26 @@ class Store:
         kept = list(rows)
         self._change(lambda _: kept)
 
-    def replace(self, corpus: Corpus, *, origin: Corpus | None = None) -> None:
-        """Have this in place of all that there was. `origin`: what a reset returns to from now on."""
+    def replace(self, corpus: Corpus) -> None:
+        """Have this in place of all that there was; a reset still returns to the beginning."""
         with self._lock:
-            self._origin = origin or self._origin
             self._put(corpus)
+
+    def rebase(self, origin: Corpus) -> None:
+        """Have another beginning, which a reset returns to from now on.
+
+        What it holds wins, and what the old one held goes with it; rows that were added since, under ids of
+        their own, stay as long as their organisation does.
+        """
+        with self._lock:
+            of_origins = {row.id for corpus in (self._origin, origin) for row in corpus.rows}
+            added = [
+                row
+                for row in self._corpus.rows
+                if row.id not in of_origins and row.organisation in origin.organisations
+            ]
+            self._origin = origin
+            self._put(replace(origin, rows=(*origin.rows, *added)))
 
     def _change(self, rows: Callable[[tuple[Row, ...]], list[Row]]) -> int:
         """Change the rows by a function of them; by how many they became fewer."""

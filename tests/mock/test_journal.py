@@ -145,3 +145,16 @@ def test_with_the_journal_off_nothing_is_written_down() -> None:
     app.test_client().post(PATH, json={}, headers={"x-api-key": KEY})
     benches: Benches = app.extensions["trigger_mock"]
     assert list(benches.default.journal) == []
+
+
+def test_many_calls_stay_within_both_bounds_and_what_is_kept_is_the_newest() -> None:
+    journal = Journal(200, most_bytes=50_000)
+    for number in range(1, 20_001):
+        journal.record(call(body=b"x" * (number % 700), answer=b"y" * (number % 300)))
+        if number % 500 == 0:
+            kept = list(journal)
+            assert len(kept) <= 200
+            assert sum(each.weight for each in kept) <= 50_000
+            assert [each.number for each in kept] == list(range(number - len(kept) + 1, number + 1))
+            assert len(kept) == 200 or sum(each.weight for each in kept) > 48_000
+    assert journal.recorded == 20_000

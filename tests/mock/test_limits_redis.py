@@ -92,7 +92,7 @@ def test_a_redis_that_hangs_does_not_hang_the_server(
 def test_a_key_never_goes_to_redis(redis: RedisServer) -> None:
     application(redis, Rate(30, 60)).test_client().post(PATH, json=ASK, headers=HEADERS)
     names = RedisCounters(redis.uri)._redis.keys("*")
-    assert names == [b"trigger-mock:rate/north/0"]
+    assert names == [b"trigger-mock:rate/60/north/0"]
 
 
 @pytest.mark.parametrize(

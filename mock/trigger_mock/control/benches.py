@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from typing_extensions import TypedDict
 
 from trigger_fixtures import ApiKey, Corpus, Organisation
 from trigger_mock.benches import LIFETIME, Bench
 from trigger_mock.control import PREFIX
 from trigger_mock.control.fixture_schema import COMPONENT, corpus_of
-from trigger_mock.control.room import Declined, Room, benches
+from trigger_mock.control.room import Declined, Room, benches, whole
 from trigger_mock.journal import SIZE
 
 room = Room("benches")
@@ -44,7 +44,9 @@ class NewBench(BaseModel):
     expires_after: Annotated[
         float, Field(ge=1, le=_DAY, description="Seconds without use after which it is gone.")
     ] = LIFETIME
-    journal: Annotated[int, Field(ge=0, le=100_000, description="Calls that are kept.")] = SIZE
+    journal: Annotated[
+        int, Field(ge=0, le=100_000, description="Calls that are kept."), BeforeValidator(whole)
+    ] = SIZE
     fault_header: Annotated[
         bool, Field(description="Whether a request may ask for a fault by X-Trigger-Mock-Fault.")
     ] = False
@@ -95,7 +97,7 @@ def list_benches() -> BenchList:
 def make_bench(body: NewBench) -> BenchMade:
     """Make a bench: a world of its own that its keys lead to."""
     if body.fixtures is not None and body.start == "default":
-        raise Declined(422, "invalid_request", "from and fixtures are both given; expected one of them")
+        raise Declined(409, "conflict", "from and fixtures are both given; expected one of them")
     if body.fixtures is not None:
         corpus = corpus_of(body.fixtures)
     elif body.start == "default":

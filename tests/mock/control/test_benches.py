@@ -107,7 +107,7 @@ def test_fixtures_of_a_bench_keep_their_limits_and_get_new_keys(client: FlaskCli
         ({"journal": True}, 422, "journal: input should be a valid integer"),
         ({"fixtures": {}}, 409, "expected an organisation with an API key"),
         ({"fixtures": {"memories": [1]}}, 422, "memories[0]: seen 1; expected a memory"),
-        ({"fixtures": FIXTURES, "from": "default"}, 422, "expected one of them"),
+        ({"fixtures": FIXTURES, "from": "default"}, 409, "expected one of them"),
         ([], 422, "the body: input should be an object"),
     ],
     ids=str,
@@ -119,6 +119,14 @@ def test_what_cannot_be_made_is_refused_with_what_would_be_right(
     assert answer.status_code == status
     assert said in answer.get_json()["error"]["message"]
     assert len(client.get("/_mock/benches").get_json()["benches"]) == 1
+
+
+def test_a_whole_number_is_whole_however_json_writes_it(client: FlaskClient) -> None:
+    bench = made(client, journal=2.0)
+    for _ in range(3):
+        ask(client, bench["api_key"])
+    assert client.get(f"{bench['url']}/calls").get_json()["kept"] == 2
+    assert client.post("/_mock/benches", json={"journal": 2.5}).status_code == 422
 
 
 def test_mistakes_in_fixtures_never_repeat_a_key(client: FlaskClient) -> None:
