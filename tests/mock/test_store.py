@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
+import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -111,6 +112,15 @@ def test_how_rows_came_does_not_show_in_an_answer(
         assert [(hit.row.id, list(hit.matched_on)) for hit in hits] == expected(corpus, organisation, ask)
 
 
+@pytest.fixture
+def restless() -> Iterator[None]:
+    """Threads that take turns far more often than usual, so that short moments between two steps are met."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)
+
+
 Change = Callable[[Store, list[Row]], None]
 
 
@@ -130,6 +140,7 @@ def by_a_new_beginning(store: Store, rows: list[Row]) -> None:
     store.rebase(of(*rows))
 
 
+@pytest.mark.usefixtures("restless")
 @pytest.mark.parametrize("change", [by_adding, by_replacing_rows, by_replacing_all, by_a_new_beginning])
 def test_whoever_reads_during_a_change_sees_all_of_it_or_nothing(change: Change) -> None:
     """Generations of forty rows each: an answer of two generations is a torn one."""
@@ -162,6 +173,7 @@ def test_whoever_reads_during_a_change_sees_all_of_it_or_nothing(change: Change)
         assert order == sorted(order)
 
 
+@pytest.mark.usefixtures("restless")
 def test_changes_of_many_threads_are_all_kept() -> None:
     store = Store(of())
     start = threading.Barrier(8)
@@ -179,13 +191,15 @@ def test_changes_of_many_threads_are_all_kept() -> None:
     assert sorted(map(int, texts(store))) == list(range(200))
 
 
+@pytest.mark.usefixtures("restless")
 def test_a_row_that_is_added_while_files_are_read_again_is_not_lost() -> None:
     store = Store(of(lesson(0, "0")))
     start = threading.Barrier(2)
+    done = threading.Event()
 
     def rebase() -> None:
         start.wait()
-        for _ in range(200):
+        while not done.is_set():
             store.rebase(of(lesson(0, "0")))
 
     thread = threading.Thread(target=rebase)
@@ -193,5 +207,6 @@ def test_a_row_that_is_added_while_files_are_read_again_is_not_lost() -> None:
     start.wait()
     for number in range(1, 200):
         store.put([lesson(number, str(number))])
+    done.set()
     thread.join()
     assert sorted(map(int, texts(store))) == list(range(200))

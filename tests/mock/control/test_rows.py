@@ -108,7 +108,7 @@ def test_an_organisation_that_is_not_there_is_refused(two: FlaskClient) -> None:
 
 def test_of_several_organisations_one_must_be_named(two: FlaskClient) -> None:
     answer = two.post(ROWS, json=memory())
-    assert (answer.status_code, answer.json["error"]["code"]) == (409, "invalid_fixtures")
+    assert (answer.status_code, answer.json["error"]["code"]) == (409, "conflict")
     assert two.post(ROWS, json=memory(organisation="south")).status_code == 201
     assert (recalls(two), recalls(two, SOUTH)) == ([], ["About loops."])
 
