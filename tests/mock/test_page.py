@@ -12,6 +12,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from tests.mock.conftest import KEY, PATH
+from tests.mock.processes import run_code
 from trigger_fixtures import Keywords, default, load
 from trigger_mock import Settings, create_app
 
@@ -87,7 +88,10 @@ def test_no_page_runs_anything_but_the_one_script_of_its_own(bench: FlaskClient,
 def test_nothing_of_a_page_comes_from_elsewhere(bench: FlaskClient) -> None:
     markup = _Markup(_page(bench, "calls/1"))
     addresses = [
-        each[name] for _, each in markup.tags for name in ("src", "href", "action") if each.get(name)
+        address
+        for _, each in markup.tags
+        for name in ("src", "href", "action")
+        if (address := each.get(name))
     ]
 
     assert [each for each in addresses if not each.startswith(("/_mock/", "#"))] == []
@@ -216,7 +220,7 @@ def test_whoever_may_not_speak_to_the_control_plane_sees_no_page(bench: FlaskCli
         answer = bench.get("/_mock/", headers=headers)
         assert answer.status_code == 403
         assert "private-bench" not in answer.text
-    token = "tok_tok"
+    token = "tok" * 3
     client = create_app(default(), settings=Settings(control_token=token)).test_client()
     assert client.get("/_mock/").status_code == 401
     assert "Calls" in client.get("/_mock/", headers={"Authorization": f"Bearer {token}"}).text
@@ -266,8 +270,8 @@ def test_a_preset_is_switched_on_and_off(bench: FlaskClient) -> None:
 def test_any_fault_is_written_as_json_and_a_wrong_one_is_said(bench: FlaskClient) -> None:
     faults = bench.application.extensions["trigger_mock"].default.faults
 
-    for rule in (XSS, "", "[]", '{"fault": {"kind": "nonsense"}}', '{"preset": "no"}', '{"typo": 1}'):
-        answer = bench.post("/_mock/page/default/faults", data={"rule": rule}, headers=FORM)
+    for wrong in (XSS, "", "[]", '{"fault": {"kind": "nonsense"}}', '{"preset": "no"}', '{"typo": 1}'):
+        answer = bench.post("/_mock/page/default/faults", data={"rule": wrong}, headers=FORM)
         assert answer.status_code == 422
         assert 'role="alert"' in answer.text
         assert len(_Markup(answer.text).of("script")) == 1
@@ -359,6 +363,16 @@ def test_a_bench_has_pages_of_its_own(bench: FlaskClient) -> None:
     bench.post("/_mock/page/other/reset", headers=FORM)
     assert "0 calls<" in bench.get("/_mock/page/other/calls").text
     assert "1 call<" in _page(bench, "calls")
+
+
+def test_nothing_of_the_page_is_imported_before_somebody_asks_for_it() -> None:
+    code = (
+        "import sys; from trigger_mock import create_app, Settings; from trigger_fixtures import default\n"
+        "client = create_app(default(), settings=Settings()).test_client()\n"
+        "client.post('/v1/memories/trigger'); assert 'trigger_mock.control.page' not in sys.modules\n"
+        "client.get('/_mock/'); assert 'trigger_mock.control.page' in sys.modules"
+    )
+    assert run_code(code).returncode == 0
 
 
 def test_the_page_is_gone_when_the_control_plane_is_off() -> None:

@@ -22,6 +22,7 @@ from trigger_mock.reloading import Reloading
 
 KEY = {"x-api-key": "xtk_north"}
 NORTH: dict[str, Any] = {"north": {"keys": ["xtk_north"]}}
+TYPES = "one of fact, artifact, episode, lesson, procedure"
 BROKEN = "organisations: {north: {keys: [xtk_north]}}\nmemories:\n- {organisation: north, type: lessson}\n"
 
 
@@ -34,6 +35,10 @@ def document(*entities: str, organisations: dict[str, Any] | None = None) -> str
         for entity in entities
     ]  # fmt: skip
     return json.dumps({"organisations": organisations or NORTH, "memories": memories})
+
+
+#: What another file may add: memories alone.
+MORE = json.dumps({"memories": json.loads(document("second"))["memories"]})
 
 
 class Files:
@@ -102,25 +107,35 @@ def test_a_save_is_served_after_it_settled(files: Files, caplog: pytest.LogCaptu
     assert told(caplog) == [("INFO", "fixtures read again: 1 memories")]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda folder: (folder / "two.json").write_text(document("second", organisations={"south": {"keys": ["k"]}})),
-        lambda folder: (folder / "deeper").mkdir() or (folder / "deeper" / "two.json").write_text(
-            json.dumps({"memories": json.loads(document("second"))["memories"]})),
-        lambda folder: (folder / "one.yaml").write_text(document("second")),
-        lambda folder: (folder / "one.yaml").rename(folder / "two.yaml"),
-    ],
-    ids=["a new file", "a new folder", "in place", "renamed"],
-)  # fmt: skip
+def a_new_file(folder: Path) -> None:
+    (folder / "two.json").write_text(MORE, encoding="utf-8")
+
+
+def a_new_folder(folder: Path) -> None:
+    (folder / "deeper").mkdir()
+    (folder / "deeper" / "two.json").write_text(MORE, encoding="utf-8")
+
+
+def in_place(folder: Path) -> None:
+    (folder / "one.yaml").write_text(document("first", "second"), encoding="utf-8")
+
+
+@pytest.mark.parametrize("change", [a_new_file, a_new_folder, in_place])
 def test_files_may_come_go_and_be_written_in_place(files: Files, change: Callable[[Path], object]) -> None:
     change(files.folder)
     assert files.look()
+    assert files.recalls("first", "second") == ["About first.", "About second."]
+
+
+def test_a_file_that_is_renamed_holds_what_it_held(files: Files) -> None:
+    (files.folder / "one.yaml").rename(files.folder / "two.yaml")
+    assert files.look()
+    assert files.recalls("first") == ["About first."]
     assert files.status()["last_reload"]["ok"]
 
 
 def test_a_file_that_is_gone_takes_its_rows_along(files: Files) -> None:
-    files.save(json.dumps({"memories": json.loads(document("second"))["memories"]}), "two.json")
+    files.save(MORE, "two.json")
     assert files.look()
     assert files.recalls("first", "second") == ["About first.", "About second."]
     (files.folder / "two.json").unlink()
@@ -140,8 +155,7 @@ def test_a_bad_save_keeps_the_old_data_and_is_told_once(
     place = f"{files.folder / 'one.yaml'}:3: memories[0]"
     assert message.splitlines() == [
         "2 mistakes in the fixtures",
-        f'{place}.type: seen "lessson"; expected one of fact, artifact, episode, lesson, procedure; '
-        "did you mean lesson?",
+        f'{place}.type: seen "lessson"; expected {TYPES}; did you mean lesson?',
         f"{place}.text: seen nothing; expected text",
         "the fixtures as they were are served on",
     ]
@@ -149,7 +163,7 @@ def test_a_bad_save_keeps_the_old_data_and_is_told_once(
     assert (shown["time"], shown["ok"]) == ("1970-01-01T00:00:00.000Z", False)
     assert shown["mistakes"][0] == {
         "file": str(files.folder / "one.yaml"), "line": 3, "field": "memories[0].type", "seen": '"lessson"',
-        "expected": "one of fact, artifact, episode, lesson, procedure; did you mean lesson?",
+        "expected": f"{TYPES}; did you mean lesson?",
     }  # fmt: skip
 
 
@@ -187,7 +201,7 @@ def test_files_that_are_gone_altogether_are_a_mistake_like_others(files: Files) 
 
 
 def test_no_mistake_tells_a_key(files: Files, caplog: pytest.LogCaptureFixture) -> None:
-    secret = "xtk_secret_of_real_data"
+    secret = "xtk_secret_of_real_data"  # noqa: S105 - nobody's
     files.save(
         document("first", organisations={"north": {"keys": [secret, secret, f"{secret} "], secret: 1}})
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
+import orjson
 from flask import Blueprint, request
 from pydantic import ValidationError
 
@@ -66,13 +67,6 @@ def row(bench: str) -> str:
 
 def _masked(bench: Bench, row: Row) -> dict[str, Any]:
     """A row as JSON would say it, without the keys that somebody may have put into it."""
-    masked: dict[str, Any] = clean(_with_lists(row._asdict()), mask_of(bench))
+    plain = orjson.loads(orjson.dumps(row._asdict(), default=list))
+    masked: dict[str, Any] = clean(plain, mask_of(bench))
     return masked
-
-
-def _with_lists(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _with_lists(each) for name, each in cast("dict[str, Any]", value).items()}
-    return (
-        [_with_lists(each) for each in cast("tuple[Any, ...]", value)] if isinstance(value, tuple) else value
-    )
