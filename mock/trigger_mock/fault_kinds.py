@@ -10,12 +10,19 @@ import math
 from random import Random
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 #: Seconds that a fault may hold an answer back.
 LONGEST = 60.0
 _BYTES = 2**30
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+#: In JSON 5.0 is an integer as 5 is.
+Whole = BeforeValidator(_whole)
 
 Seconds = Annotated[float, Field(ge=0, le=LONGEST)]
 #: What a header of an answer can hold.
@@ -27,16 +34,10 @@ class _Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-def _ordered(ends: tuple[float, float]) -> tuple[float, float]:
-    if ends[0] > ends[1]:
-        raise PydanticCustomError("ordered", "Input should be the shortest and the longest, in this order")
-    return ends
-
-
 class Uniform(_Value):
     """Any time between the two is as likely as any other."""
 
-    uniform: Annotated[tuple[Seconds, Seconds], AfterValidator(_ordered)]
+    uniform: tuple[Seconds, Seconds]
 
     def drawn(self, random: Random) -> float:
         """A time."""
@@ -82,11 +83,12 @@ class Failure(_Fault):
     """An error in place of the answer, its code and message those of the contract unless said."""
 
     kind: Literal["error"]
-    status: Annotated[int, Field(ge=400, le=599)] = 500
+    status: Annotated[int, Field(ge=400, le=599), Whole] = 500
     code: Annotated[str, Field(max_length=200)] | None = None
     message: Annotated[str, Field(max_length=2000)] | None = None
     retry_after: (
-        Annotated[int, Field(ge=0, le=10**9, description="`Retry-After`; a 429 says 1 unless told.")] | None
+        Annotated[int, Field(ge=0, le=10**9, description="`Retry-After`; a 429 says 1 unless told."), Whole]
+        | None
     ) = None
     envelope: Annotated[Literal["detail", "error"], Field(description="The field that holds it.")] = "detail"
 
@@ -108,21 +110,21 @@ class Reset(_Fault):
 
     kind: Literal["reset"]
     at: Literal["before", "body"] = "before"
-    bytes: Annotated[int, Field(ge=0, le=_BYTES, description="Read where `at` is `body`.")] = 10
+    bytes: Annotated[int, Field(ge=0, le=_BYTES, description="Read where `at` is `body`."), Whole] = 10
 
 
 class Cut(_Fault):
     """The head promises the whole body, and the connection ends in good order behind `bytes` of it."""
 
     kind: Literal["cut"]
-    bytes: Annotated[int, Field(ge=0, le=_BYTES)] = 10
+    bytes: Annotated[int, Field(ge=0, le=_BYTES), Whole] = 10
 
 
 class Drip(_Fault):
     """The body comes in pieces of `bytes`, `interval` seconds apart; after a minute the rest at once."""
 
     kind: Literal["drip"]
-    bytes: Annotated[int, Field(ge=1, le=_BYTES)] = 16
+    bytes: Annotated[int, Field(ge=1, le=_BYTES), Whole] = 16
     interval: Seconds = 0.1
 
 

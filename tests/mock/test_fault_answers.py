@@ -256,7 +256,7 @@ def test_a_preset_by_header_has_the_chances_of_a_preset() -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        "", "bogus", "error; status=200", "error; status=5e2", "error; status",
+        "", "bogus", "error; status=200", "error; status=5e-2", "error; status",
         "error; status=500; status=501", "error; nothing=1", "delay", "delay; seconds=61",
         "delay; seconds=-1", "delay; seconds=NaN",
         "delay; seconds=true", "{", "[]", "{}", '{"kind": "delay", "seconds": 1e999}', "drip; bytes=0",
@@ -342,9 +342,8 @@ def test_every_preset_is_listed_and_can_be_had_as_listed(bench: Bench, add: Made
         {"fault": {"kind": "hang"}, "times": 0}, {"fault": {"kind": "hang"}, "times": 1.5},
         {"fault": {"kind": "hang"}, "probability": 1.1}, {"fault": {"kind": "hang"}, "seed": "x"},
         {"fault": {"kind": "hang"}, "match": {"surprise": 1}},
-        {"fault": {"kind": "hang"}, "api_key": "unknown"},
         {"fault": {"kind": "hang"}, "match": {"status": 200}},
-        {"fault": {"kind": "delay", "seconds": {"uniform": [2, 1]}}},
+        {"fault": {"kind": "delay", "seconds": {"uniform": [1, 2, 3]}}},
         {"fault": {"kind": "delay", "seconds": {"lognormal": {"median": 0}}}},
         {"fault": {"kind": "error", "status": 399}}, {"fault": {"kind": "redirect", "location": "a\nb"}},
         {"fault": {"kind": "mix", "of": [{"kind": "mix", "of": [{"kind": "hang"}]}]}},
@@ -354,6 +353,14 @@ def test_what_is_no_fault_is_declined_and_changes_nothing(bench: Bench, add: Mad
     answer = add(body)
     assert answer.status_code == 422
     assert answer.get_json()["error"]["code"] == "invalid_request"
+    assert bench.client.get(FAULTS).get_json() == {"faults": []}
+
+
+def test_a_key_of_another_bench_is_none_of_this_one(bench: Bench, add: Made) -> None:
+    made = bench.client.post("/_mock/benches", json={}).get_json()
+    answer = add({"fault": {"kind": "hang"}, "api_key": made["api_key"]})
+    assert answer.status_code == 404
+    assert made["api_key"] not in answer.text
     assert bench.client.get(FAULTS).get_json() == {"faults": []}
 
 

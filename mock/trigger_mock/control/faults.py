@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from trigger_mock.benches import Bench
 from trigger_mock.control.masking import mask_of
 from trigger_mock.control.room import Declined, Room
-from trigger_mock.fault_kinds import Fault
+from trigger_mock.fault_kinds import Fault, Whole
 from trigger_mock.faults import Rule, TooManyFaults
 from trigger_mock.matching import RequestMatch
 from trigger_mock.presets import PRESETS
@@ -19,20 +19,38 @@ from trigger_mock.presets import PRESETS
 room = Room("faults")
 
 
+def _either(name: str, other: str) -> dict[str, Any]:
+    return {
+        "required": [name],
+        "properties": {name: {"not": {"type": "null"}}, other: {"type": "null"}},
+    }
+
+
 class NewFault(BaseModel):
     """A fault to be had, or a preset by its name, and which calls it is for."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        json_schema_extra={"oneOf": [_either("preset", "fault"), _either("fault", "preset")]},
+    )
 
-    preset: Annotated[str, Field(description="One of the presets.")] | None = None
+    preset: (
+        Annotated[str, Field(description="One of the presets.", json_schema_extra={"enum": [*PRESETS]})]
+        | None
+    ) = None
     fault: Fault | None = None
     match: (
         Annotated[RequestMatch, Field(description="Which requests; wins over what a preset says.")] | None
     ) = None
     api_key: Annotated[str, Field(description="One key of the bench. Never shown again.")] | None = None
-    times: Annotated[int, Field(ge=1, le=1_000_000_000, description="How often at most.")] | None = None
+    times: Annotated[int, Field(ge=1, le=1_000_000_000, description="How often at most."), Whole] | None = (
+        None
+    )
     probability: Annotated[float, Field(ge=0, le=1, description="How likely, for each call.")] | None = None
-    seed: Annotated[int, Field(ge=-(2**53), le=2**53, description="Of all that is left to chance.")] = 0
+    seed: Annotated[
+        int, Field(ge=-(2**53), le=2**53, description="Of all that is left to chance."), Whole
+    ] = 0
 
 
 class FaultShown(TypedDict):
@@ -153,7 +171,7 @@ def _place(bench: Bench, api_key: str) -> str:
         for at, key in enumerate(organisation.keys):
             if key.key == api_key:
                 return f"{organisation.name}/{at}"
-    raise Declined(422, "invalid_request", f"api_key is none of the keys of the bench {bench.name!r}")
+    raise Declined(404, "not_found", f"api_key is none of the keys of the bench {bench.name!r}")
 
 
 def _merged(preset: RequestMatch | None, given: RequestMatch | None) -> RequestMatch | None:
