@@ -46,6 +46,11 @@ class Connection(Protocol):
 
     manner: Broken | Dripped | None
 
+    @property
+    def dismissed(self) -> bool:
+        """Whether the server is stopping: nothing should be waited for any more."""
+        ...
+
     def wait(self, seconds: float, ended: Callable[[], bool], *, for_client: bool = False) -> None:
         """Let time pass: until it has, `ended` says so, the server stops, or the client is gone.
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 SIZE = 1000
 #: Bytes of requests and answers that are kept, however few calls that is: the last call always is.
 MOST_BYTES = 32 * 2**20
+#: Seconds after which whoever waits looks whether it still should.
+TURN = 0.25
 
 Header = tuple[str, str]
 
@@ -105,8 +107,15 @@ class Journal:
             self._calls.clear()
             self._bytes = 0
 
-    def wait(self, matches: Callable[[Call], bool], count: int, timeout: float) -> list[Call]:
-        """Return the calls that match, as soon as there are `count` of them, or after `timeout` seconds.
+    def wait(
+        self,
+        matches: Callable[[Call], bool],
+        count: int,
+        timeout: float,
+        ended: Callable[[], bool] = lambda: False,
+    ) -> list[Call]:
+        """Return the calls that match, as soon as there are `count` of them, or after `timeout` seconds, or
+        when `ended` says that nobody waits any more.
 
         Each call is looked at once, and outside the lock: waiting slows no call down.
         """
@@ -117,14 +126,14 @@ class Journal:
             with self._changed:
                 self._waiting += 1
                 try:
-                    while self._newest <= last and (left := deadline - time.monotonic()) > 0:
-                        self._changed.wait(left)
+                    while self._newest <= last and (left := deadline - time.monotonic()) > 0 and not ended():
+                        self._changed.wait(min(left, TURN))
                 finally:
                     self._waiting -= 1
                 fresh = [call for call in self._calls if call.number > last]
             last = fresh[-1].number if fresh else last
             found += filter(matches, fresh)
-            if time.monotonic() >= deadline:
+            if time.monotonic() >= deadline or ended():
                 break
         return found
 

@@ -36,6 +36,11 @@ class MannersTask(WSGITask):
     channel: Any
     manner: Broken | Dripped | None = None
 
+    @property
+    def dismissed(self) -> bool:
+        """Whether the server is stopping."""
+        return bool(self.channel.dismissed)
+
     def wait(self, seconds: float, ended: Callable[[], bool], *, for_client: bool = False) -> None:
         """Let time pass, as `Connection` says."""
         self.channel.wait(seconds, ended, for_client=for_client)

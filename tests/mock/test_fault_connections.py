@@ -288,6 +288,22 @@ def test_a_server_that_is_told_to_stop_waits_for_no_fault(tmp_path: Path, fault:
         assert rest.endswith(b"}") != (fault == "hang")
 
 
+def test_a_server_that_is_told_to_stop_waits_for_no_call(tmp_path: Path) -> None:
+    line = "GET /_mock/benches/default/calls/wait?count=9&timeout=60 HTTP/1.1"
+    with (
+        running("--fixtures", write(tmp_path), "--port", "0") as server,
+        connected(server.address) as waiting,
+        connected(server.address) as other,
+    ):
+        waiting.send(re.sub(rb"Host: [^\r]*", b"Host: localhost", request(b"", line=line, key=None)))
+        other.send(GOOD)
+        assert other.reply().status == 200  # so the first one was taken up before
+        began = time.monotonic()
+        assert server.stop(signal.SIGTERM) == 0
+        assert time.monotonic() - began < 10
+        assert waiting.reply().json["satisfied"] is False
+
+
 def test_a_header_does_nothing_on_a_server_that_was_not_asked_to_read_it(tmp_path: Path) -> None:
     with running("--fixtures", write(tmp_path), "--port", "0") as server:
         reply = exchange(server.address, request(ASK, "X-Trigger-Mock-Fault: down"))

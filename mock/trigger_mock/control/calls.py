@@ -9,7 +9,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from trigger_mock.benches import Bench
-from trigger_mock.connection import borrowed
+from trigger_mock.connection import borrowed, connection_of
 from trigger_mock.control.masking import Mask, content, mask_of
 from trigger_mock.control.room import Declined, Room, rfc3339
 from trigger_mock.journal import Call
@@ -123,8 +123,14 @@ def wait_for_calls(bench: Bench, query: Wait) -> Waited:
     if not bench.journal.size:
         raise Declined(409, "conflict", f"the journal of {bench.name!r} is off; nothing can be waited for")
     # On our own server a thread that waits is replaced by another one for as long as it does.
+    connection = connection_of(request.environ)
     with borrowed(request.environ):
-        found = bench.journal.wait(query.admits, query.count, query.timeout)
+        found = bench.journal.wait(
+            query.admits,
+            query.count,
+            query.timeout,
+            ended=lambda: connection is not None and connection.dismissed,
+        )
     return {
         "satisfied": len(found) >= query.count,
         "calls": _shown(bench, found),
