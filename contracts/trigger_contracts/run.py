@@ -236,14 +236,15 @@ class Api:
         """Whether the compose budget has room for so many calls."""
         return self.run.target.composed + calls <= self.run.options.compose_budget
 
-    def each(self, items: Iterable[T], check: Callable[[T], None]) -> None:
-        """Check every item, or as many as the profile allows; of those that break the promise, the one with
-        the smallest request is shown.
+    def each(self, items: Iterable[T], check: Callable[[T], None], *, whole: bool = False) -> None:
+        """Check every item, or (unless `whole`) as many as the profile allows. Of those that break the
+        promise, the one with the smallest request is shown.
         """
         worst: Broken | None = None
         failures = 0
         tries = list(items)
-        for item in self.sample(tries, min(1.0, self.profile.most / max(len(tries), 1))):
+        share = 1.0 if whole else min(1.0, self.profile.most / max(len(tries), 1))
+        for item in self.sample(tries, share):
             try:
                 check(item)
             except Broken as broken:

@@ -15,6 +15,7 @@ from flask.testing import FlaskClient
 from tests.mock.conftest import PATH
 from trigger_fixtures import parse
 from trigger_mock import Settings, create_app
+from trigger_mock.limits import Overrides
 
 ROWS, FIXTURES = "/_mock/benches/default/rows", "/_mock/benches/default/fixtures"
 ID = "5f0c2f0e-6f0a-5d0b-9c57-0d4f6b1a7e21"
@@ -32,8 +33,8 @@ def document(*memories: dict[str, Any], **keys: str) -> dict[str, Any]:
     }
 
 
-def serving(content: dict[str, Any]) -> FlaskClient:
-    return create_app(parse(json.dumps(content).encode()), settings=Settings()).test_client()
+def serving(content: dict[str, Any], settings: Settings | None = None) -> FlaskClient:
+    return create_app(parse(json.dumps(content).encode()), settings=settings or Settings()).test_client()
 
 
 @pytest.fixture
@@ -209,7 +210,9 @@ def test_no_mistake_tells_a_key(client: FlaskClient) -> None:
     assert recalls(client) == ["first"]
 
 
-def test_readers_see_all_of_what_was_put_or_nothing(client: FlaskClient) -> None:
+def test_readers_see_all_of_what_was_put_or_nothing() -> None:
+    unlimited = Settings(limits=Overrides("none", "none"))
+    client = serving(document(memory("first", organisation="north"), north=NORTH), unlimited)
     application = client.application
     sizes: set[tuple[int, int]] = set()
     running = True

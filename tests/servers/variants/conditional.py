@@ -442,6 +442,7 @@ class ArgsFirstTwenty(_Leaves):
 @breaks(
     "MATCH-7",
     name="args-long-arrays",
+    also="MATCH-2",
     story="Arrays of more than sixteen items are taken for data and skipped.",
 )
 class ArgsLongArrays(_Leaves):

@@ -323,7 +323,7 @@ class Types500(Behaviour):
 
 
 @breaks(
-    "VAL-6", "ERR-3", name="types-400", also="VAL-3 VAL-4 VAL-5 VAL-10 ERR-1",
+    "VAL-6", "ERR-3", name="types-400", also="VAL-2 VAL-3 VAL-4 VAL-5 VAL-10 ERR-1",
     story="The handler of field errors still answers 400, as the service before it did.",
 )  # fmt: skip
 class Types400(Behaviour):

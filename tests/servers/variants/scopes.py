@@ -279,6 +279,7 @@ class UnownedVisibleToAgents(Behaviour):
 @breaks(
     "SCOPE-6",
     name="org-ignored",
+    also="SCOPE-8",
     story="The organisation filter is left to row-level security, which is off.",
 )
 class OrgIgnored(Behaviour):

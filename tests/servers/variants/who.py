@@ -246,8 +246,9 @@ class BearerUnsupported(Behaviour):
 
 
 @breaks(
-    "AUTH-4", name="api-key-unsupported", story="A proxy strips x-api-key on its way in.", also=_ALL_BUT_AUTH
-)
+    "AUTH-4", name="api-key-unsupported", story="A proxy strips x-api-key on its way in.",
+    also=f"{_ALL_BUT_AUTH} ERR-3",
+)  # fmt: skip
 class ApiKeyUnsupported(Behaviour):
     def authenticate(self, headers: Mapping[str, str]) -> str:
         return super().authenticate({name: value for name, value in headers.items() if name != "x-api-key"})
