@@ -57,6 +57,11 @@ class Bench:
     lifetime: float | None = None
     used: float = 0.0
 
+    @property
+    def faulty(self) -> bool:
+        """Whether calls may meet a fault at all."""
+        return bool(self.faults.rules) or self.fault_header
+
 
 class Benches:
     """All benches of a server. `clock` (seconds, monotonic) is what they expire by."""

@@ -19,14 +19,13 @@ from werkzeug.exceptions import NotFound
 
 from trigger_mock import answer, hints
 from trigger_mock.ask import decode, parse
-from trigger_mock.benches import Benches
+from trigger_mock.benches import Bench, Benches
 from trigger_mock.credentials import Caller, uses_token_scheme
 from trigger_mock.latency import Latency
 from trigger_mock.reading import fired_by
 from trigger_mock.recording import QUOTA, RECORD, Record
 from trigger_mock.refusals import Unauthorized
 from trigger_mock.replies import Answer
-from trigger_mock.striking import faulty, struck
 from trigger_mock.unread import missed_by
 
 if TYPE_CHECKING:
@@ -59,12 +58,17 @@ class Endpoint:
         try:
             caller = record.caller = self.benches.caller(environ.get("HTTP_X_API_KEY"), authorization)
         except Unauthorized as refusal:  # 401
-            if faulty(self.benches.default):
-                return struck(self.benches.default, environ, partial(_decline, refusal), self.sleep)
+            if self.benches.default.faulty:
+                return self._struck(self.benches.default, environ, partial(_decline, refusal))
             raise
-        if faulty(caller.bench):
-            return struck(caller.bench, environ, partial(self._answer, environ, caller, raw), self.sleep)
+        if caller.bench.faulty:
+            return self._struck(caller.bench, environ, partial(self._answer, environ, caller, raw))
         return self._answer(environ, caller, raw)
+
+    def _struck(self, bench: Bench, environ: WSGIEnvironment, answer: Callable[[], Response]) -> Response:
+        from trigger_mock.striking import struck  # nobody waits for what nobody asked for
+
+        return struck(bench, environ, answer, self.sleep)
 
     def _answer(self, environ: WSGIEnvironment, caller: Caller, raw: bytes) -> Response:
         environ[QUOTA], refused = caller.bench.limiter.spend(caller)

@@ -13,13 +13,14 @@ from random import Random
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from trigger_mock.fault_kinds import Fault, Mix, Simple
-from trigger_mock.matching import RequestMatch
-from trigger_mock.presets import Preset
 from trigger_mock.reading import Reading
 
 if TYPE_CHECKING:
+    # The models of faults take longer to make than all else that a server needs: most never ask for one.
     from trigger_mock.credentials import Caller
+    from trigger_mock.fault_kinds import Fault, Simple
+    from trigger_mock.matching import RequestMatch
+    from trigger_mock.presets import Preset
 
 #: Rules at one time, so that a test run that never removes one cannot fill the memory.
 MOST = 1000
@@ -159,11 +160,13 @@ class Faults:
             random = rule.strikes()
         if random is None:
             return None
-        fault = random.choice(rule.fault.of) if isinstance(rule.fault, Mix) else rule.fault
+        fault = random.choice(rule.fault.of) if rule.fault.kind == "mix" else rule.fault
         return Strike(fault, fault.held_back(random), rule)
 
 
 def _rule_of(asked: Fault | Preset) -> Rule:
+    from trigger_mock.presets import Preset
+
     if isinstance(asked, Preset):
         return Rule(
             id="", fault=asked.fault, match=asked.match, probability=asked.probability, preset=asked.name

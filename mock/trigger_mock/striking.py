@@ -23,11 +23,6 @@ if TYPE_CHECKING:
     from trigger_mock.credentials import Caller
 
 
-def faulty(bench: Bench) -> bool:
-    """Whether calls may meet a fault at all."""
-    return bool(bench.faults.rules) or bench.fault_header
-
-
 def struck(
     bench: Bench, environ: WSGIEnvironment, answer: Callable[[], Response], sleep: Callable[[float], None]
 ) -> Response:

@@ -172,7 +172,8 @@ def test_starting_imports_nothing_that_the_base_install_does_not_use() -> None:
     code = (
         "import sys, trigger_mock.command, trigger_mock.server; trigger_mock.create_app();"
         "unused = {'schemathesis', 'locust', 'gevent', 'jsonschema', 'jsonschema_rs', 'hypothesis',"
-        " 'granian', 'redis', 'limits', 'requests', 'rich', 'pytest'};"
+        " 'granian', 'redis', 'limits', 'requests', 'rich', 'pytest', 'trigger_mock.fault_kinds',"
+        " 'trigger_mock.matching', 'trigger_mock.control.app'};"
         "print(sorted(unused & sys.modules.keys()))"
     )
     ended = run_code(code)
