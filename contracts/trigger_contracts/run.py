@@ -12,7 +12,7 @@ import json
 import random
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from trigger_contracts.exchange import Answer, Exchange, JsonObject, Kind, Request, RowView
@@ -290,11 +290,6 @@ def smaller(one: Broken | None, two: Broken) -> Broken:
 def without(ask: JsonObject, *fields: str) -> JsonObject:
     """A request less some of its fields."""
     return {name: value for name, value in ask.items() if name not in fields}
-
-
-def diverted(exchange: Exchange, owner: str) -> Exchange:
-    """The same exchange, for the eyes of one promise."""
-    return replace(exchange, request=replace(exchange.request, owner=owner))
 
 
 def is_edge(exchange: Exchange) -> bool:

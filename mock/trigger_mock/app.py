@@ -18,14 +18,13 @@ from trigger_mock.benches import Benches
 from trigger_mock.endpoint import Endpoint
 from trigger_mock.limits import Counters, Quota, counters
 from trigger_mock.recording import QUOTA, write_down
-from trigger_mock.refusals import Refusal, envelope
+from trigger_mock.refusals import Refusal, code_of, envelope
 from trigger_mock.replies import json_answer, refused
 from trigger_mock.request_id import generated, signature
 from trigger_mock.settings import Settings
 
 log = logging.getLogger("trigger_mock")
 
-_CODES = {404: "not_found", 405: "method_not_allowed", 413: "payload_too_large"}
 _MESSAGES = {
     404: f"Nothing is served at this path; the endpoint is POST {ENDPOINT}, without a trailing slash.",
     405: "Only POST is served on this path.",
@@ -118,10 +117,10 @@ def _declined(error: HTTPException) -> Response:
     status = error.code or 500
     kept = [(name, value) for name, value in error.get_headers() if name in ("Allow", "Retry-After")]
     message = _MESSAGES.get(status, "The request could not be read.")
-    return json_answer(status, envelope(_CODES.get(status, "invalid_request"), message), kept)
+    return json_answer(status, envelope(code_of(status), message), kept)
 
 
 def _failed(error: Exception) -> Response:
     """A fault of our own: told in the log, and only that it happened to the client."""
     log.error("an answer failed", exc_info=error)
-    return json_answer(500, envelope("trigger_failed", "The request could not be processed."), ())
+    return json_answer(500, envelope(code_of(500), "The request could not be processed."), ())

@@ -57,6 +57,10 @@ class Bench:
     lifetime: float | None = None
     used: float = 0.0
 
+    def expired(self, now: float) -> bool:
+        """Whether nobody has used it for too long."""
+        return self.lifetime is not None and now - self.used > self.lifetime
+
     @property
     def faulty(self) -> bool:
         """Whether calls may meet a fault at all."""
@@ -78,7 +82,6 @@ class Benches:
         fault_header: bool = False,
     ) -> None:
         self._clock = clock
-        self._limits = limits
         self._lock = RLock()
         self._keyring = Keyring(allow_token_scheme=allow_token_scheme)
         own = Clock(clock)
@@ -107,7 +110,7 @@ class Benches:
         bench = caller.bench
         if bench.lifetime is not None:
             now = self._clock()
-            if now - bench.used > bench.lifetime:
+            if bench.expired(now):
                 self.close(bench.name)
                 return self._keyring.caller(api_key, authorization)  # refuses as it does any unknown key
             bench.used = now
@@ -117,9 +120,7 @@ class Benches:
         """The bench of this name, which counts as used. Raises `UnknownBench`."""
         with self._lock:
             self._let_go()
-            bench = self._benches.get(name)
-            if bench is None:
-                raise UnknownBench(f"there is no bench {name!r}: it was never made, was closed, or expired")
+            bench = self._found(name)
             bench.used = self._clock()
             return bench
 
@@ -169,9 +170,8 @@ class Benches:
         with self._lock:
             if name == DEFAULT:
                 raise ValueError("the bench 'default' lives as long as its server")
-            bench = self._benches.pop(name, None)
-            if bench is None:
-                raise UnknownBench(f"there is no bench {name!r}: it was never made, was closed, or expired")
+            bench = self._found(name)
+            del self._benches[name]
             self._keyring.dismiss(bench)
             bench.faults.clear()
 
@@ -207,10 +207,18 @@ class Benches:
             self._keyring.admit(bench, corpus.organisations.values())
             bench.limiter.reread()
 
+    def _found(self, name: str) -> Bench:
+        try:
+            return self._benches[name]
+        except KeyError:
+            raise UnknownBench(
+                f"there is no bench {name!r}: it was never made, was closed, or expired"
+            ) from None
+
     def _let_go(self) -> None:
         now = self._clock()
         for bench in list(self._benches.values()):
-            if bench.lifetime is not None and now - bench.used > bench.lifetime:
+            if bench.expired(now):
                 self.close(bench.name)
 
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Protocol, cast
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
+#: Seconds that a call is held up at most, whatever was asked for.
+LONGEST = 60.0
 #: Where the request's environment holds its `Connection`.
 CONNECTION = "trigger_mock.connection"
 #: Where it holds what a thread enters before it waits: another one does its work for as long.

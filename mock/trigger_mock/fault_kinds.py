@@ -12,17 +12,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
-#: Seconds that a fault may hold an answer back.
-LONGEST = 60.0
+from trigger_mock.connection import LONGEST
+from trigger_mock.json_values import whole
+
 _BYTES = 2**30
 
 
-def _whole(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
 #: In JSON 5.0 is an integer as 5 is.
-Whole = BeforeValidator(_whole)
+Whole = BeforeValidator(whole)
 
 Seconds = Annotated[float, Field(ge=0, le=LONGEST)]
 #: What a header of an answer can hold.

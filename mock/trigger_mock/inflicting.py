@@ -12,28 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 from flask import Response
-from werkzeug.exceptions import HTTPException
 
 from trigger_mock import fault_kinds as kinds
-from trigger_mock.connection import Broken, Connection, Dripped, borrowed, connection_of
-from trigger_mock.fault_kinds import LONGEST
+from trigger_mock.connection import LONGEST, Broken, Connection, Dripped, borrowed, connection_of
 from trigger_mock.faults import Strike
 from trigger_mock.json_values import is_array, is_object
 from trigger_mock.pointers import NOTHING, found, put, removed
-from trigger_mock.refusals import Refusal, envelope
+from trigger_mock.refusals import InvalidFields, Refusal, code_of, envelope
 from trigger_mock.replies import Answer, json_answer, refused
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 log = logging.getLogger("trigger_mock")
-
-#: Codes of errors that the contract or the mock itself gives; another one of the server's is `server_error`.
-_CODES = {
-    400: "invalid_request", 401: "unauthorized", 403: "forbidden", 404: "not_found",
-    405: "method_not_allowed", 413: "payload_too_large", 422: "invalid_request", 429: "rate_limited",
-    500: "trigger_failed",
-}  # fmt: skip
 
 
 def inflict(
@@ -85,14 +76,10 @@ def _true(answer: Callable[[], Response]) -> Response:
         return answer()
     except Refusal as refusal:
         return refused(refusal)
-    except HTTPException as error:
-        return Answer(error.get_response().get_data(), error.code)
 
 
 def _error(fault: kinds.Failure) -> Response:
-    code = fault.code or _CODES.get(
-        fault.status, "server_error" if fault.status >= 500 else "invalid_request"
-    )
+    code = fault.code or code_of(fault.status)
     message = "This error was asked for." if fault.message is None else fault.message
     retry_after = 1 if fault.retry_after is None and fault.status == 429 else fault.retry_after
     headers = [] if retry_after is None else [("Retry-After", str(retry_after))]
@@ -128,8 +115,7 @@ def _change(
 def _in_other_envelope(body: Any) -> Any:
     detail = body.get("detail") if is_object(body) else None
     if is_array(detail):
-        said = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in detail[:5])
-        return {"error": {"code": "invalid_request", "message": said}}
+        return {"error": {"code": InvalidFields.code, "message": str(InvalidFields(detail))}}
     return {"error": detail} if is_object(detail) else body
 
 

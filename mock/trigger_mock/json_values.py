@@ -13,3 +13,10 @@ def is_object(value: object) -> TypeGuard[dict[str, Any]]:
 def is_array(value: object) -> TypeGuard[list[Any]]:
     """Whether a JSON value is an array."""
     return isinstance(value, list)
+
+
+def whole(value: Any) -> Any:
+    """A number of JSON as an integer where it is one, for a `BeforeValidator`: there 600.0 is as whole as
+    600.
+    """
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -19,10 +19,8 @@ from typing import Any
 from waitress.channel import HTTPChannel
 from waitress.task import WSGITask
 
-from trigger_mock.connection import Broken, Dripped
+from trigger_mock.connection import LONGEST, Broken, Dripped
 
-#: Seconds that anything may take here.
-LONGEST = 60.0
 #: Seconds after which a call that waits looks again whether it still has to.
 TURN = 0.1
 _CLIENT_GONE: int = getattr(select, "POLLRDHUP", select.POLLHUP)

@@ -103,6 +103,18 @@ class InvalidFields(Refusal):
         return {"detail": list(self.entries)}
 
 
+_CODES = {
+    400: "invalid_request", 401: "unauthorized", 403: "forbidden", 404: "not_found",
+    405: "method_not_allowed", 413: "payload_too_large", 422: "invalid_request", 429: "rate_limited",
+    500: "trigger_failed",
+}  # fmt: skip
+
+
+def code_of(status: int) -> str:
+    """The code of an error by its status: the contract's where it has one, else the mock's own."""
+    return _CODES.get(status, "server_error" if status >= 500 else "invalid_request")
+
+
 def envelope(code: str, message: str) -> dict[str, Any]:
     """An `ErrorEnvelope` for what is no refusal of the endpoint: unknown paths, wrong methods, faults of
     our own.

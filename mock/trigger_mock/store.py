@@ -23,8 +23,9 @@ class Store:
     def __init__(self, corpus: Corpus) -> None:
         self._lock = RLock()
         self._origin = corpus
-        self._corpus = corpus
-        self._memories: Mapping[str, Memories] = by_organisation(corpus)
+        self._corpus = replace(corpus, organisations={}, rows=())
+        self._memories: Mapping[str, Memories] = {}
+        self._put(corpus)
 
     def of(self, organisation: str) -> Memories:
         """The recallable rows of an organisation. Asked once a request; none for one that has just gone."""
@@ -106,12 +107,6 @@ class Store:
     def rows(self) -> tuple[Row, ...]:
         """All rows of all types, in an order of no meaning."""
         return self._corpus.rows
-
-
-def by_organisation(corpus: Corpus) -> dict[str, Memories]:
-    """Index the rows of each organisation."""
-    rows = _rows_of(corpus)
-    return {name: Memories(rows[name]) for name in corpus.organisations}
 
 
 def _rows_of(corpus: Corpus) -> defaultdict[str, list[Row]]:

@@ -24,7 +24,7 @@ from waitress.utilities import BadRequest
 
 from trigger_mock.connection import BORROW, CONNECTION
 from trigger_mock.manners import HeldChannel, MannersTask
-from trigger_mock.refusals import envelope
+from trigger_mock.refusals import code_of, envelope
 from trigger_mock.request_id import signature
 
 #: Bytes of one body that stay in memory; more of it waits on disk.
@@ -34,7 +34,6 @@ LONGEST_LINE = 2**16
 #: Seconds for a client to finish sending and read its last reply before the connection is gone.
 LINGER = 1.0
 
-_CODES = {413: "payload_too_large", 500: "trigger_failed"}
 _REASONS = {
     400: "The request is not valid HTTP/1.1.",
     413: "The body is larger than this server reads.",
@@ -118,9 +117,7 @@ class _Refusal(ErrorTask):
         """Write it."""
         # A transfer coding that is not spoken here is the client's fault, not one of ours.
         status = 400 if self.request.error.code == 501 else self.request.error.code
-        body = orjson.dumps(
-            envelope(_CODES.get(status, "invalid_request"), _REASONS.get(status, _REASONS[400]))
-        )
+        body = orjson.dumps(envelope(code_of(status), _REASONS.get(status, _REASONS[400])))
         self.status = f"{status} {self.request.error.reason if status != 400 else 'Bad Request'}"
         self.response_headers += [
             ("Content-Type", "application/json"),

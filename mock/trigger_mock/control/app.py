@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 
-import orjson
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
@@ -26,7 +25,7 @@ from trigger_mock.control import (
     rows,
 )
 from trigger_mock.control import benches as bench_rooms
-from trigger_mock.control.room import Declined, Room
+from trigger_mock.control.room import Declined, Room, json_response
 from trigger_mock.credentials import KeyTaken
 from trigger_mock.settings import Settings
 
@@ -37,7 +36,6 @@ def create_control(benches: Benches, settings: Settings) -> Flask:
     """Make the WSGI application that serves everything under the prefix."""
     app = Flask("trigger_mock.control", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.body_limit
-    app.json.sort_keys = False  # type: ignore[attr-defined]
     app.extensions["trigger_mock"] = benches
     rooms = _rooms()
     operations = [operation for room in rooms for operation in room.operations]
@@ -76,8 +74,7 @@ def _rooms() -> tuple[Room, ...]:
 
 def error_of(status: int, code: str, message: str, **details: object) -> Response:
     """The control plane's error envelope."""
-    body = orjson.dumps({"error": {"code": code, "message": message, **details}})
-    return Response(body, status, content_type="application/json")
+    return json_response({"error": {"code": code, "message": message, **details}}, status)
 
 
 def _declined(error: HTTPException) -> Response:

@@ -11,8 +11,9 @@ from trigger_fixtures import ApiKey, Corpus, Organisation
 from trigger_mock.benches import LIFETIME, Bench
 from trigger_mock.control import PREFIX
 from trigger_mock.control.fixture_schema import COMPONENT, corpus_of
-from trigger_mock.control.room import Declined, Room, benches, whole
+from trigger_mock.control.room import Declined, Room, benches
 from trigger_mock.journal import SIZE
+from trigger_mock.json_values import whole
 
 room = Room("benches")
 

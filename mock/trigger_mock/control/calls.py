@@ -9,7 +9,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from trigger_mock.benches import Bench
-from trigger_mock.connection import borrowed, connection_of
+from trigger_mock.connection import LONGEST, borrowed, connection_of
 from trigger_mock.control.masking import Mask, content, mask_of
 from trigger_mock.control.room import Declined, Room, rfc3339
 from trigger_mock.journal import Call
@@ -17,9 +17,6 @@ from trigger_mock.matching import Match, content_type
 from trigger_mock.reading import Reading
 
 room = Room("calls")
-
-#: Seconds that one request may wait for calls.
-LONGEST_WAIT = 60.0
 
 
 class RequestBody(TypedDict):
@@ -95,7 +92,7 @@ class Wait(Match):
     """Which calls, and for how many of them to wait how long."""
 
     count: Annotated[int, Field(ge=1, le=1_000_000, description="Calls to wait for.")] = 1
-    timeout: Annotated[float, Field(ge=0, le=LONGEST_WAIT, description="Seconds to wait at most.")] = 5.0
+    timeout: Annotated[float, Field(ge=0, le=LONGEST, description="Seconds to wait at most.")] = 5.0
 
 
 @room.serve("GET", "/benches/{bench}/calls", query=Page, answer=Calls)

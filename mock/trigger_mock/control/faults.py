@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 from trigger_mock.benches import Bench
 from trigger_mock.control.masking import mask_of
 from trigger_mock.control.room import Declined, Room
+from trigger_mock.credentials import Caller
 from trigger_mock.fault_kinds import Fault, Whole
 from trigger_mock.faults import Rule, TooManyFaults
 from trigger_mock.matching import RequestMatch
@@ -142,7 +143,7 @@ def add_fault(bench: Bench, body: NewFault) -> FaultShown:
 
 @room.serve("DELETE", "/benches/{bench}/faults")
 def remove_faults(bench: Bench) -> None:
-    """Take all faults back; calls that they hold up go on."""
+    """Take all faults back; what they hold up ends at once, a call that hangs without an answer."""
     bench.faults.clear()
 
 
@@ -157,7 +158,7 @@ def show_fault(bench: Bench, fault: str) -> FaultShown:
 
 @room.serve("DELETE", "/benches/{bench}/faults/{fault}")
 def remove_fault(bench: Bench, fault: str) -> None:
-    """Take one fault back; calls that it holds up go on."""
+    """Take one fault back; what it holds up ends at once, a call that hangs without an answer."""
     if not bench.faults.remove(fault):
         raise _unknown(bench, fault)
 
@@ -168,9 +169,9 @@ def _unknown(bench: Bench, identity: str) -> Declined:
 
 def _place(bench: Bench, api_key: str) -> str:
     for organisation in bench.store.organisations.values():
-        for at, key in enumerate(organisation.keys):
+        for key in organisation.keys:
             if key.key == api_key:
-                return f"{organisation.name}/{at}"
+                return Caller(bench, organisation, key).place
     raise Declined(404, "not_found", f"api_key is none of the keys of the bench {bench.name!r}")
 
 

@@ -41,13 +41,6 @@ PATH_PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
 View = TypeVar("View", bound=Callable[..., Any])
 
 
-def whole(value: Any) -> Any:
-    """A number of JSON as an integer where it is one, for a `BeforeValidator`: there 600.0 is as whole as
-    600.
-    """
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
 class Declined(Exception):
     """The control plane does not do what was asked: `code` for programs, the message for people, `details`
     for both.
