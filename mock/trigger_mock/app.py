@@ -88,10 +88,7 @@ def create_app(
         if quota is not None:
             for name, value in quota.headers:
                 add(name, value)
-        if settings.journal:
-            write_down(
-                benches, environ, response.status_code, response.headers.to_wsgi_list(), response.get_data()
-            )
+        write_down(benches, environ, response)
         return response
 
     app.extensions["trigger_mock"] = benches

@@ -5,6 +5,7 @@ A pointer that leads nowhere in this answer leaves it as it is. Knows nothing of
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 from trigger_mock.json_values import is_array, is_object
@@ -31,7 +32,10 @@ def removed(document: Any, pointer: str) -> None:
 
 
 def put(document: Any, pointer: str, value: Any) -> None:
-    """Have this value at a pointer: in place of another, as a new field, or (`-`) as a last item."""
+    """Have a copy of this value at a pointer: in place of another, as a new field, or (`-`) as a last
+    item.
+    """
+    value = deepcopy(value)  # what is put there may be changed by the next pointer
     parent, step = _parent(document, pointer)
     if is_object(parent):
         parent[step] = value

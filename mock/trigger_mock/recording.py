@@ -19,6 +19,7 @@ from trigger_mock.refusals import Unauthorized
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
+    from werkzeug.wrappers import Response
 
     from trigger_mock.credentials import Caller
 
@@ -43,20 +44,20 @@ class Record:
     fault: str | None = None
 
 
-def write_down(
-    benches: Benches, environ: WSGIEnvironment, status: int, headers: list[Header], body: bytes
-) -> None:
+def write_down(benches: Benches, environ: WSGIEnvironment, response: Response) -> None:
     """Write a call and its answer into the journal of its bench: the default one when the key is unknown."""
     record: Record = environ.get(RECORD) or Record(began=time.perf_counter())
+    status = response.status_code
     if record.caller is None and status != 401:  # refused before anybody looked at the key
         with contextlib.suppress(Unauthorized):
             record.caller = benches.caller(environ.get("HTTP_X_API_KEY"), environ.get("HTTP_AUTHORIZATION"))
-    connection = connection_of(environ)
-    if connection is not None and isinstance(connection.manner, Broken):
-        status, headers, body = _sent(connection.manner, status, headers, body)
     bench = record.caller.bench if record.caller else benches.default
     if not bench.journal.size:
         return
+    headers, body = response.headers.to_wsgi_list(), response.get_data()
+    connection = connection_of(environ)
+    if connection is not None and isinstance(connection.manner, Broken):
+        status, headers, body = _sent(connection.manner, status, headers, body)
     bench.journal.record(
         Call(
             time=bench.clock.now,

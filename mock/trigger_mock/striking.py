@@ -57,10 +57,13 @@ def _quota(bench: Bench, caller: Caller, response: Response) -> Quota | None:
 
 
 def _previous(bench: Bench, caller: Caller | None) -> bytes | None:
-    """The body of the last 200 that the caller's organisation was given."""
+    """The body of the last true 200 that the caller's organisation was given: what a fault made of one is
+    none.
+    """
     for call in reversed(list(bench.journal)):
         if (
             call.status == 200
+            and call.fault is None
             and caller
             and call.caller
             and call.caller.organisation.name == caller.organisation.name

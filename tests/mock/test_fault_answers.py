@@ -154,6 +154,35 @@ def test_stale_without_a_past_is_the_true_answer(bench: Bench) -> None:
     assert bench.ask().data == true
 
 
+def test_what_a_fault_made_of_an_answer_is_never_stale(bench: Bench) -> None:
+    before = bench.ask().data
+    bench.rule(fault={"kind": "malformed"}, times=1)
+    bench.ask()
+    bench.fault("stale")
+    assert bench.ask(entities=["nothing"]).data == before
+
+
+def test_what_is_put_into_one_answer_is_not_in_the_next(bench: Bench) -> None:
+    bench.fault("alter", set={"/x": [], "/x/-": 1})
+    assert [bench.ask().get_json()["x"] for _ in range(3)] == [[1], [1], [1]]
+
+
+@pytest.mark.parametrize("number", [2**64, -(10**30)])
+def test_numbers_beyond_64_bits_are_kept_as_json_readers_have_them(bench: Bench, number: int) -> None:
+    rule = bench.rule(fault={"kind": "alter", "set": {"/x": number}}, match={"body": {"user_id": number}})
+    assert rule["fault"]["set"] == {"/x": float(number)}
+    assert bench.client.get(FAULTS).get_json()["faults"][0]["match"] == {"body": {"user_id": float(number)}}
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "[" * 900 + "]" * 900])
+def test_what_no_answer_could_carry_is_refused_before_it_is_a_fault(bench: Bench, value: str) -> None:
+    body = '{"fault": {"kind": "alter", "set": {"/x": %s}}}' % value  # noqa: UP031 - braces are JSON's here
+    answer = bench.client.post(FAULTS, data=body, content_type="application/json")
+    assert answer.status_code == 422
+    assert "no JSON, or nests too deeply" in answer.get_json()["error"]["message"]
+    assert bench.client.get(FAULTS).get_json() == {"faults": []}
+
+
 def test_one_organisation_never_gets_the_stale_answer_of_another(bench: Bench) -> None:
     bench.ask()
     bench.fault("stale")

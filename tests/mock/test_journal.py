@@ -158,3 +158,10 @@ def test_many_calls_stay_within_both_bounds_and_what_is_kept_is_the_newest() -> 
             assert [each.number for each in kept] == list(range(number - len(kept) + 1, number + 1))
             assert len(kept) == 200 or sum(each.weight for each in kept) > 48_000
     assert journal.recorded == 20_000
+
+
+def test_a_bench_keeps_its_own_calls_where_the_default_one_keeps_none() -> None:
+    client = create_app(default(), settings=Settings(journal=0), clock=lambda: 0.0).test_client()
+    made = client.post("/_mock/benches", json={"journal": 10}).get_json()
+    client.post(PATH, json={}, headers={"x-api-key": made["api_key"]})
+    assert client.get(f"{made['url']}/calls").get_json()["kept"] == 1

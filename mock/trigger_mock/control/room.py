@@ -163,13 +163,16 @@ def read_body(kind: Any) -> Any:
     """The request's JSON as a value of this type. Raises `Declined` with every field that is wrong."""
     if request.mimetype != "application/json":
         raise UnsupportedMediaType(f"Content-Type is {request.content_type!r}; expected application/json")
-    if isinstance(kind, JsonBody):
-        try:
-            return orjson.loads(request.get_data(cache=False))
-        except orjson.JSONDecodeError as error:
-            raise Declined(422, "invalid_request", f"the body is no JSON: {error}") from None
     try:
-        return _adapter(kind).validate_json(request.get_data(cache=False) or b"null", strict=True)
+        value = orjson.loads(request.get_data(cache=False))
+        # As it is kept and shown: pydantic by itself reads NaN, and integers that no answer could carry.
+        readable = orjson.dumps(value)
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError) as error:
+        raise Declined(422, "invalid_request", f"the body is no JSON, or nests too deeply: {error}") from None
+    if isinstance(kind, JsonBody):
+        return value
+    try:
+        return _adapter(kind).validate_json(readable, strict=True)
     except ValidationError as error:
         raise invalid(error) from None
 
