@@ -53,6 +53,7 @@ def test_the_wheel_holds_the_published_contract_byte_for_byte(wheel: Path) -> No
     "name",
     [
         "trigger_contracts/openapi.effective.json",
+        "trigger_contracts/boundaries.json",
         "trigger_contracts/overlay.yaml",
         "trigger_fixtures/fixtures.schema.json",
         "trigger_mock/control/assets/page.css",

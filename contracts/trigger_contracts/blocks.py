@@ -20,7 +20,7 @@ def told_outside(api: Api, answer: Answer, ask: JsonObject) -> str | None:
     if not isinstance(answer.context, str):
         return None
     block = squeezed(answer.context)
-    known = list(api.run.known.values())
+    known = list(api.run.watch.known.values())
     inside = [squeezed(row.text) for row in answer.rows]
     inside += [
         squeezed(row.view.text) for row in known if row.role == "main" and outside(row.view, ask) is None
@@ -58,7 +58,7 @@ def context_stays_in_scope(api: Api) -> None:
         if told:
             raise Broken(told, answer.exchange)
         fired = set(ask["entities"])
-        for row in api.run.known.values():
+        for row in api.run.watch.known.values():
             beyond = row.role == "other" or outside(row.view, ask) is not None
             if beyond and (row.role == "other" or set(row.view.trigger_entities) & fired):
                 api.saw()

@@ -80,6 +80,11 @@ def judge_by(path: str | Path | None) -> tuple[Repair, ...]:
     return mended.repairs
 
 
+def is_other() -> bool:
+    """Whether another document than the published one is in effect."""
+    return bool(_judged_by)
+
+
 def source() -> str:
     """Return the text of the document that is in effect, before its repair."""
     return _judged_by[0][0] if _judged_by else published_bytes().decode()

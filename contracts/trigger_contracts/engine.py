@@ -112,6 +112,7 @@ def judge(run: Run, promise: Promise) -> Outcome:
     else:
         try:
             promise.check(api)
+            run.watch.settle()
             if not api.seen:
                 reason, cause = "nothing that came back was what this promise is about", "unseen"
                 if "compose" in promise.needs and not api.may_compose():

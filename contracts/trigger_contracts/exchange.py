@@ -79,7 +79,6 @@ class Exchange:
     reply: Reply | None
     failure: str | None = None
     number: int = 0
-    elapsed: float = 0.0
 
     @property
     def status(self) -> int | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from trigger_contracts.exchange import Answer, JsonObject
 from trigger_contracts.json_values import is_array
-from trigger_contracts.promises import Broken, NotExercised, Unjudged, promise
+from trigger_contracts.promises import Broken, Unjudged, promise
 from trigger_contracts.run import Api, without
 from trigger_contracts.sets import Sets
 
@@ -65,13 +65,6 @@ def _in_its_own_words(api: Api, pool: JsonObject) -> str:
     return " ".join(f"{row.text} {' '.join(row.trigger_entities)}" for row in rows)[:2000] or _BESIDE[0]
 
 
-def _seen(api: Api, otherwise: str = "no rows came back") -> None:
-    seen = api.run.watch.seen.get(api.name, 0)
-    if not seen:
-        raise NotExercised(otherwise)
-    api.saw(seen)
-
-
 @promise("MODE-1", pointer=_MODE)
 def mode_is_echoed(api: Api) -> None:
     """`mode` is echoed; an absent one means `compose`."""
@@ -88,7 +81,7 @@ def mode_is_echoed(api: Api) -> None:
         api.answer(ask | {"mode": "retrieve"})
         if api.may_compose():
             api.answer(ask)
-    _seen(api, "no 200 was seen")
+    api.rest_on_watch("no 200 was seen")
 
 
 @promise("MODE-2", pointer=f"{_RESPONSE}.context")
@@ -105,7 +98,7 @@ def retrieve_has_no_context(api: Api) -> None:
                 "task": f"use {one.trigger_entities[0]}",
             }
         )
-    _seen(api, "no 200 was seen")
+    api.rest_on_watch("no 200 was seen")
 
 
 @promise("MODE-3", needs=("rows",), pointer="components.schemas.DirectiveDetails.because")
@@ -120,7 +113,7 @@ def retrieve_has_no_reasons(api: Api) -> None:
                 "task": f"use {one.trigger_entities[0]}",
             }
         )
-    _seen(api)
+    api.rest_on_watch("no rows came back")
 
 
 @promise("MODE-4", needs=("rows", "compose"), pointer=f"{_RESPONSE}.context")
@@ -128,7 +121,7 @@ def compose_has_context(api: Api) -> None:
     """Under `compose`, an answer with rows has a `context` that is a non-empty string."""
     for _ in _composed(api):
         pass
-    _seen(api, "no compose answer held rows")
+    api.rest_on_watch("no compose answer held rows")
 
 
 @promise("MODE-5", needs=("rows", "compose"), pointer=_MODE)
@@ -151,7 +144,7 @@ def confidence_is_a_share(api: Api) -> None:
     """`confidence`, when present, lies within 0 and 1."""
     for _ in _composed(api):
         pass
-    _seen(api, "no row carried a confidence")
+    api.rest_on_watch("no row carried a confidence")
 
 
 @promise("MODE-7", level="should", needs=("rows", "compose"), pointer=f"{_RESPONSE}.context")

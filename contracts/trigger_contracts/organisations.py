@@ -48,7 +48,7 @@ def organisations_are_apart(api: Api) -> None:
         if mine.rows:
             api.saw()
 
-    chosen = api.sample(asks, least=16)
+    chosen = api.sample(asks, least=12)
     chosen += [
         {"action": {"tool": entity, "args": {"k": entity}}, axis: value, "mode": "retrieve"}
         for axis, value in list(words.pairs())[::3]
@@ -68,8 +68,8 @@ def organisations_are_apart(api: Api) -> None:
 def _foreign_text(api: Api, answer: Answer) -> None:
     """What the other organisation is told must not be this one's."""
     block = squeezed(answer.context) if isinstance(answer.context, str) else ""
-    own = [squeezed(row.view.text) for row in api.run.known.values() if row.role == "other"]
-    for row in api.run.known.values():
+    own = [squeezed(row.view.text) for row in api.run.watch.known.values() if row.role == "other"]
+    for row in api.run.watch.known.values():
         tell = squeezed(row.view.text)[:48]
         if row.role != "main" or len(tell) < 12 or any(tell in other for other in own):
             continue

@@ -24,10 +24,7 @@ def only_directives(api: Api) -> None:
     """Rows are only `lesson` or `procedure`."""
     for ask in broad(api):
         api.answer({**ask, "mode": "retrieve"})
-    seen = api.run.watch.seen.get(api.name, 0)
-    if not seen:
-        raise NotExercised("no rows came back")
-    api.saw(seen)
+    api.rest_on_watch("no rows came back")
 
 
 @promise("TYPE-2", needs=("rows",), pointer=_INCLUDE)
@@ -56,7 +53,9 @@ def include_selects(api: Api) -> None:
         steady = whole == sets.again(ask)
         # A row of another type is TYPE-1's business; it belongs to neither part.
         strays = {
-            row.view.id for row in api.run.known.values() if row.view.type not in ("lesson", "procedure")
+            row.view.id
+            for row in api.run.watch.known.values()
+            if row.view.type not in ("lesson", "procedure")
         }
         if union - strays != whole - strays and steady:
             raise Broken(

@@ -13,6 +13,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from trigger_contracts.near import near_keys
 
@@ -26,8 +27,13 @@ class Redactor:
     """Masks a fixed set of secrets in any text, and what this run makes of them to try a door."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
+        self._secrets = sorted({one for one in secrets if one}, key=len, reverse=True)
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        """Made when there is something to search: for a long key it takes a third of a second."""
         patterns: list[str] = []
-        for secret in sorted({one for one in secrets if one}, key=len, reverse=True):
+        for secret in self._secrets:
             if len(secret) < _SHORT:
                 patterns.append(rf"(?<!\w){_spelled(secret)}(?!\w)")
                 continue
@@ -35,11 +41,11 @@ class Redactor:
             for near, _ in near_keys(secret, "").values():
                 if not _shares_a_half(near, secret) and len(near) >= _SHORT:
                     patterns += [_spelled(near), _spelled(near[::-1]), *_encoded(near)]
-        self._pattern = re.compile("|".join(patterns), re.IGNORECASE) if patterns else None
+        return re.compile("|".join(patterns), re.IGNORECASE)
 
     def __call__(self, text: str) -> str:
         """The text with every secret masked."""
-        return self._pattern.sub(MASK, text) if self._pattern else text
+        return self._pattern.sub(MASK, text) if text and self._secrets else text
 
 
 def _shares_a_half(text: str, secret: str) -> bool:

@@ -12,7 +12,6 @@ import json
 import random
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from trigger_contracts.exchange import Answer, Exchange, JsonObject, Kind, Request, RowView
@@ -32,14 +31,6 @@ _GONE = 8
 _GONE_FOR_GOOD = 12
 
 
-@dataclass(frozen=True, slots=True)
-class KnownRow:
-    """A row that the target showed, and to whom."""
-
-    role: str
-    view: RowView
-
-
 class Run:
     """What one run knows."""
 
@@ -48,13 +39,13 @@ class Run:
         self.profile = options.profile
         self.target = Target(options, note=note, **manners)
         self.probes: tuple[Probe, ...] = diverse(list(options.probes), options.profile.probes)
-        self.watch = Watch(self)
-        self.known: dict[str, KnownRow] = {}
+        self.watch = Watch(options)
         self.unanswered = 0
         self.memory: dict[str, Any] = {}
         self.remarks: list[str] = []
         self.lock = threading.RLock()
-        self.target.on_limited = self._limited
+        self.target.on_limited = self.watch
+        self.target.meanwhile = self.watch.catch_up
         self._prints = _fingerprints(self.probes)
 
     def identify(self, answer: Answer) -> tuple[str, ...]:
@@ -68,10 +59,6 @@ class Run:
             likely = None if row.id in ids else self._prints.get(_fingerprint(row))
             found.append(likely if likely and likely not in present else row.id)
         return tuple(found)
-
-    def _limited(self, exchange: Exchange) -> None:
-        with self.lock:
-            self.watch(exchange)
 
     def remark(self, text: str) -> None:
         """Something a reader should know that is no verdict; said once."""
@@ -164,7 +151,7 @@ class Api:
         exchange = run.target.send(request, fresh=fresh, patient=patient)
         with run.lock:
             run.unanswered = run.unanswered + 1 if exchange.reply is None else 0
-            run.watch(exchange)
+        run.watch(exchange)
         return exchange
 
     def answer(self, ask: JsonObject, **how: Any) -> Answer:
@@ -226,6 +213,17 @@ class Api:
         with self.run.lock:
             self.seen += times
 
+    @property
+    def witnessed(self) -> int:
+        """How often the answers of this run, whoever asked, have put the promise to the test."""
+        return self.run.watch.seen.get(self.name, 0)
+
+    def rest_on_watch(self, otherwise: str) -> None:
+        """Leave the verdict to what the watch saw; `otherwise` says what it never did see."""
+        if not self.witnessed:
+            raise NotExercised(otherwise)
+        self.saw(self.witnessed)
+
     def need_rows(self) -> tuple[Probe, ...]:
         """The probes, when there are any."""
         if not self.probes:
@@ -236,7 +234,7 @@ class Api:
         """Whether the compose budget has room for so many calls."""
         return self.run.target.composed + calls <= self.run.options.compose_budget
 
-    def each(self, items: Iterable[T], check: Callable[[T], None], *, whole: bool = False) -> None:
+    def each(self, items: Iterable[T], check: Callable[[T], object], *, whole: bool = False) -> None:
         """Check every item, or (unless `whole`) as many as the profile allows. Of those that break the
         promise, the one with the smallest request is shown.
         """

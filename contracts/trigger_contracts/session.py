@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from trigger_contracts import ahead, engine
 from trigger_contracts.asked import asked_for
+from trigger_contracts.document import is_other
 from trigger_contracts.first_answer import no_service
 from trigger_contracts.options import Options
 from trigger_contracts.promises import GENERATING, Promise, catalogue, running_order, select
@@ -69,18 +71,24 @@ class Session:
     def begin(self) -> str | None:
         """Send the first request; what is wrong when there is nothing to talk to, else None."""
         self.progress.begin(self.options, self.hint)
+        if self.as_command:
+            # What is loaded stays, and what a run makes lasts or goes at once: looking through it all again
+            # and again would cost a tenth of the run.
+            gc.freeze()
+            gc.set_threshold(50_000, 50, 50)
         first = engine.settle_style(self.run)
         if first is not None and first.reply is None and "in time" not in (first.failure or ""):
             first = engine.settle_style(self.run)  # one hiccup does not mean that nothing is there
         trouble = None if first is None else no_service(self.run, first)
-        if self.as_command and not trouble and any(one.id in GENERATING for one in self.wanted):
+        drawn = self.options.profile.generated or is_other()
+        if self.as_command and not trouble and drawn and any(one.id in GENERATING for one in self.wanted):
             ahead.begin(self.options.seed, self.options.profile.generated)
         return trouble
 
     def write_down(self, trouble: str) -> None:
         """Write the reports of a run that did not start."""
         self.progress.end()
-        self._write(self._verdict(trouble))
+        self._write(replace(self._verdict(trouble), not_begun=trouble))
 
     def expect(self, ids: Sequence[str]) -> None:
         """The promises that this run will judge."""

@@ -8,8 +8,10 @@ rows is not capped.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from trigger_contracts.asks import Vocabulary
 from trigger_contracts.exchange import JsonObject
-from trigger_contracts.probes import AXES
 from trigger_contracts.run import Api, encode
 
 #: Fewer rows than this is no page of results but a fault.
@@ -62,23 +64,18 @@ class Sets:
         return limit
 
     def _find_limit(self) -> int | None:
-        best: list[tuple[int, int]] = []
-        probes = self._api.probes
-        for axis, value in dict.fromkeys(
-            (axis, value) for one in probes for axis in AXES[:3] if (value := getattr(one, axis)) is not None
-        ):
-            inside = [one for one in probes if getattr(one, axis) == value]
-            best.extend(
-                self._growth({axis: value}, [entity for one in inside for entity in one.trigger_entities])
-            )
-        for group in dict.fromkeys(group for one in probes for group in one.group_ids):
-            inside = [one for one in probes if group in one.group_ids]
-            best.extend(
-                self._growth(
-                    {"group_ids": [group]}, [entity for one in inside for entity in one.trigger_entities]
-                )
-            )
-        cut = [(wanted, got) for wanted, got in best if got < wanted]
+        words = Vocabulary(self._api.probes, "")
+        pools = [
+            ({axis: value}, Vocabulary([one for one in self._api.probes if one.within({axis: value})], ""))
+            for axis, value in words.pairs()
+        ]
+        sizes = [len(self.of({"entities": inside.entities[:40], **scope})) for scope, inside in pools]
+        longest = [pool for pool, size in zip(pools, sizes, strict=True) if size == max(sizes)]
+        # What is cut is as long as answers get, so where the longest are whole, none is cut.
+        if max(sizes, default=0) < _SMALLEST or not _cut(self._growths(longest)):
+            return None
+        best = self._growths(pools)
+        cut = _cut(best)
         limits = {got for _, got in cut}
         if len(limits) != 1:
             return None
@@ -87,13 +84,21 @@ class Sets:
         several = len({wanted for wanted, _ in cut}) > 1 or len(cut) > 2
         return limit if limit >= _SMALLEST and whole and several else None
 
-    def _growth(self, scope: JsonObject, entities: list[str]) -> list[tuple[int, int]]:
+    def _growths(self, pools: Sequence[tuple[JsonObject, Vocabulary]]) -> list[tuple[int, int]]:
+        return [pair for scope, inside in pools for pair in self._growth(scope, inside.entities)]
+
+    def _growth(self, scope: JsonObject, entities: Sequence[str]) -> list[tuple[int, int]]:
         """For ever more entities: how many rows each brings alone, together, and how many come at once."""
         union: set[str] = set()
         chosen: list[str] = []
         found: list[tuple[int, int]] = []
-        for entity in list(dict.fromkeys(entities))[:12]:
+        for entity in entities[:12]:
             chosen.append(entity)
             union |= self.of({"entities": [entity], **scope})
             found.append((len(union), len(self.of({"entities": list(chosen), **scope}))))
         return found
+
+
+def _cut(counts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Those that brought fewer rows at once than alone."""
+    return [(wanted, got) for wanted, got in counts if got < wanted]

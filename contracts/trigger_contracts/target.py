@@ -53,6 +53,7 @@ class Target:
         self.waited = 0.0
         self.style = "x-api-key"
         self.on_limited: Callable[[Exchange], None] = lambda _: None
+        self.meanwhile: Callable[[], None] = lambda: None
         self._wire = Wire(options)
         self._note = note
         self._sleep = sleep
@@ -121,12 +122,11 @@ class Target:
                 self._next = turn + 1 / options.rate
         if turn > self._clock():
             self._sleep(turn - self._clock())
-        began = self._clock()
         try:
-            reply, failure = self._wire.send(request, fresh=fresh), None
+            reply, failure = self._wire.send(request, fresh=fresh, meanwhile=self.meanwhile), None
         except Unreachable as error:
             reply, failure = None, str(error)
-        exchange = Exchange(request, reply, failure, number, self._clock() - began)
+        exchange = Exchange(request, reply, failure, number)
         if reply is not None:
             self._mind_the_window(request.role, reply)
             if reply.status == 200 and _is_compose(exchange):

@@ -78,13 +78,14 @@ def nothing_breaks_it(api: Api) -> None:
             b'{"user_id":"u","entities":["x"],"mode":"retrieve","x":"' + b"y" * 1_000_000 + b'"}',
         )
     )
-    api.each(tries, lambda one: withstands(api, *one))
+    read: list[Exchange] = api.run.memory.setdefault("read twice", [])
+    api.each(tries, lambda one: read.append(withstands(api, *one)))
     known = next(({"entities": [one.trigger_entities[0]], **one.scope} for one in api.probes), None)
     api.each(rough_together(known), lambda one: _withstands_apart(api, *one))
 
 
-def withstands(api: Api, what: str, body: bytes) -> None:
-    """One body, again when it seemed to do harm."""
+def withstands(api: Api, what: str, body: bytes) -> Exchange:
+    """One body, again when it seemed to do harm; the last answer to it."""
     ask = _as_ask(body)
     if ask is not None and ask.get("mode", "compose") == "compose" and not api.may_compose():
         ask = None  # what comes back is not looked at; that something does is what matters here
@@ -92,7 +93,7 @@ def withstands(api: Api, what: str, body: bytes) -> None:
     exchange = api.call(ask, body=body, kind=kind, owner=api.name)
     if _harmless(exchange):
         api.saw()
-        return
+        return exchange
     for _ in range(2):
         ordinary = api.call(api.plain())
         if ordinary.trouble:
@@ -100,11 +101,11 @@ def withstands(api: Api, what: str, body: bytes) -> None:
         again = api.call(ask, body=body, kind=kind, owner=api.name)
         if _harmless(again):
             api.saw()
-            return
+            return again
         if ordinary.trouble and not (ordinary.reply is None and exchange.reply is None):
             raise Unjudged(f"the target fails on everything ({ordinary.came()})")
     if exchange.reply is None and (len(body) > _HUGE):
-        return
+        return exchange
     harm = f"is answered {exchange.status}" if exchange.reply else f"gets no answer ({exchange.failure})"
     raise Broken(f"{what} {harm}", exchange)
 

@@ -88,10 +88,10 @@ def entities_unite(api: Api) -> None:
         [carried.scope for carried in api.probes if everything[0] in carried.trigger_entities][:2],
         among_strangers,
     )
-    for number, scope in enumerate(api.sample(scopes, 0.5, least=6)):
+    for number, scope in enumerate(api.sample(scopes, min(0.5, api.profile.sample), least=4)):
         united((everything[:3], scope))
         united((everything[-4:], scope))
-        if number < 2 or api.profile.sample == 1:  # each entity is asked for alone
+        if not number or api.profile.sample == 1:  # each entity is asked for alone
             united((everything[:40], scope))
         united(([words.stranger, everything[0]], scope))
         united(([everything[0], words.stranger], scope))
@@ -122,12 +122,9 @@ def matched_on_is_true(api: Api) -> None:
     words = Vocabulary(api.need_rows(), api.token("stranger"))
     for axis, value in words.pairs():
         api.answer({"entities": words.entities[:3], axis: value, "mode": "retrieve"})
-    for one in api.probes:
+    for one in api.sample(api.probes):
         for entity in (one.trigger_entities[0], one.trigger_entities[-1]):
             api.answer({"entities": [entity], **one.scope, "mode": "retrieve"})
     for one, entity in api.sample(usable(api), 0.3):
         api.answer({"action": {"tool": entity}, **one.scope, "mode": "retrieve"})
-    seen = api.run.watch.seen.get(api.name, 0)
-    if not seen:
-        raise NotExercised("no rows with details came back")
-    api.saw(seen)
+    api.rest_on_watch("no rows with details came back")

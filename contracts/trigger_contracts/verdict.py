@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 State = Literal["held", "broken", "warned", "not exercised"]
 
-HELD, BROKEN, NOT_JUDGED = 0, 1, 3
+HELD, BROKEN, NOTHING_THERE, NOT_JUDGED = 0, 1, 2, 3
 
 #: Causes that are not the operator's choice: a run that met one has not judged what it was asked to judge.
 _TROUBLE = ("target", "rate", "budget", "interrupted")
@@ -75,7 +75,7 @@ class Verdict:
     strict: bool = False
     require: tuple[str, ...] = ()
     interrupted: bool = False
-    command: str = ""
+    not_begun: str = ""  # why there was nothing to talk to
 
     def of(self, state: State) -> list[Outcome]:
         """The outcomes in one state."""
@@ -89,7 +89,9 @@ class Verdict:
 
     @property
     def exit_code(self) -> int:
-        """0 held, 1 broken, 3 could not be judged."""
+        """0 held, 1 broken, 2 nothing to talk to, 3 could not be judged."""
+        if self.not_begun:
+            return NOTHING_THERE
         if self.of("broken") or (self.strict and self.of("warned")):
             return BROKEN
         if self.interrupted or self.missing or any(one.troubled for one in self.outcomes):
@@ -110,6 +112,8 @@ class Verdict:
                 )
             case 1:
                 head = "Promises are broken" if counts["broken"] else "Warnings count as failures (--strict)"
+            case 2:
+                return f"Nothing was judged: {self.not_begun}."
             case _:
                 head = "The run could not judge what it was asked to judge"
         return f"{head}: {told}."

@@ -4,21 +4,24 @@ A service that fails once in fifty requests is caught here: each exchange of the
 and what they find is held against the promise that it breaks. An exchange made to tempt one promise (a near
 miss, a crowd of concurrent requests) names its owner, and then only that promise and those about form may
 judge it.
+
+Looking takes nearly as long as a quick service does to answer, so an exchange waits to be looked at until the
+next request is on its way; whoever asks for what was found gets all of it.
 """
 
 from __future__ import annotations
 
+import threading
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from trigger_contracts.exchange import Answer, Exchange, JsonObject, Kind, RowView, is_number
 from trigger_contracts.form import form
+from trigger_contracts.options import Options
 from trigger_contracts.refused import rates, refusal, status
 from trigger_contracts.target import over_the_limit
-
-if TYPE_CHECKING:
-    from trigger_contracts.run import Run
 
 AXES = ("user_id", "agent_id", "app_id")
 _MOST_KEPT = 5
@@ -39,25 +42,74 @@ class Finding:
 Said = Iterator[tuple[str, str]]
 
 
+@dataclass(frozen=True, slots=True)
+class KnownRow:
+    """A row that the target showed, and to whom."""
+
+    role: str
+    view: RowView
+
+
 class Watch:
     """Looks at every exchange; keeps the first findings of each promise, and how often each was exercised."""
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self.findings: dict[str, list[Finding]] = {}
-        self.seen: dict[str, int] = {}
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._waiting: deque[Exchange] = deque()
+        self._lock = threading.RLock()
+        self._mistake: Exception | None = None
+        self._findings: dict[str, list[Finding]] = {}
+        self._seen: dict[str, int] = {}
+        self._known: dict[str, KnownRow] = {}
         self._orders: dict[bytes, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self._forms: dict[tuple[str | None, bytes], tuple[tuple[str, str], ...]] = {}
 
     def __call__(self, exchange: Exchange) -> None:
-        """Check one exchange."""
+        """Take an exchange, to be looked at soon."""
+        self._waiting.append(exchange)
+
+    @property
+    def findings(self) -> dict[str, list[Finding]]:
+        """What was found against each promise, the smallest requests first."""
+        self.settle()
+        return self._findings
+
+    @property
+    def seen(self) -> dict[str, int]:
+        """How often each promise was put to the test."""
+        self.settle()
+        return self._seen
+
+    @property
+    def known(self) -> dict[str, KnownRow]:
+        """The rows that the target showed, by id."""
+        self.settle()
+        return self._known
+
+    def settle(self) -> None:
+        """Look at all that waits; what went wrong in looking, now or before, is raised here."""
+        self.catch_up()
+        mistake, self._mistake = self._mistake, None
+        if mistake is not None:
+            raise mistake
+
+    def catch_up(self) -> None:
+        """Look at all that waits, and raise nothing: this runs while an answer is on its way."""
+        with self._lock:
+            while self._waiting:
+                try:
+                    self._look(self._waiting.popleft())
+                except Exception as mistake:  # noqa: BLE001 - kept for whoever settles
+                    self._mistake = mistake
+
+    def _look(self, exchange: Exchange) -> None:
         for promise, message in self._said(exchange):
             if message:
-                kept = self.findings.setdefault(promise, [])
+                kept = self._findings.setdefault(promise, [])
                 kept.append(Finding(promise, message, exchange))
                 kept.sort(key=lambda finding: len(finding.exchange.request.body))
                 del kept[_MOST_KEPT:]
-            self.seen[promise] = self.seen.get(promise, 0) + 1
+            self._seen[promise] = self._seen.get(promise, 0) + 1
 
     def _said(self, exchange: Exchange) -> Said:
         if over_the_limit(exchange) and exchange.status != 429:
@@ -68,7 +120,7 @@ class Watch:
             return
         yield from rates(exchange)
         if exchange.reply.status >= 400:
-            yield from refusal(exchange, envelope_error=self._run.options.accept_envelope_error)
+            yield from refusal(exchange, envelope_error=self._options.accept_envelope_error)
         elif exchange.reply.status == 200 and exchange.request.method == "POST":
             yield from self._answer(exchange)
 
@@ -102,12 +154,10 @@ class Watch:
         yield from self._forms[key]
 
     def _remember(self, answer: Answer) -> None:
-        from trigger_contracts.run import KnownRow
-
         role = answer.exchange.request.role
         for row in answer.rows:
             if row.id and answer.exchange.request.alone:
-                self._run.known.setdefault(row.id, KnownRow(role, row))
+                self._known.setdefault(row.id, KnownRow(role, row))
 
     def _order(self, answer: Answer, ask: JsonObject) -> Said:
         """The same retrieve request, the same rows in the same order, however far apart they were sent."""

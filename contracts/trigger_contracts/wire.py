@@ -16,6 +16,7 @@ import ssl
 import threading
 import time
 import zlib
+from collections.abc import Callable
 from functools import lru_cache
 from typing import cast
 from urllib.parse import quote, urlsplit
@@ -59,15 +60,20 @@ class Wire:
         self._all: list[http.client.HTTPConnection] = []
         self._lock = threading.Lock()
 
-    def send(self, request: Request, *, fresh: bool = False) -> Reply:
-        """Send on the thread's connection (or a fresh one) and take the answer, or raise `Unreachable`."""
+    def send(
+        self, request: Request, *, fresh: bool = False, meanwhile: Callable[[], None] = lambda: None
+    ) -> Reply:
+        """Send on the thread's connection (or a fresh one) and take the answer, or raise `Unreachable`.
+
+        `meanwhile` is what may be done while the target thinks; it raises nothing.
+        """
         connection = None if fresh else getattr(self._local, "connection", None)
         if fresh:
             self.forget()
         idle = time.monotonic() - getattr(self._local, "used", 0.0)
         if connection is not None and connection.sock is not None:
             try:
-                return self._exchange(connection, request)
+                return self._exchange(connection, request, meanwhile)
             except (http.client.RemoteDisconnected, ConnectionError) as error:
                 self.forget()
                 if idle < _STALE_AFTER and not getattr(self._local, "closing", False):
@@ -76,7 +82,7 @@ class Wire:
                 self.forget()
                 raise Unreachable(_said(error)) from None
         try:
-            return self._exchange(self._open(), request)
+            return self._exchange(self._open(), request, meanwhile)
         except (OSError, http.client.HTTPException, ValueError) as error:
             self.forget()
             raise Unreachable(_said(error)) from None
@@ -114,7 +120,9 @@ class Wire:
             self._all.append(connection)
         return connection
 
-    def _exchange(self, connection: http.client.HTTPConnection, request: Request) -> Reply:
+    def _exchange(
+        self, connection: http.client.HTTPConnection, request: Request, meanwhile: Callable[[], None]
+    ) -> Reply:
         deadline = time.monotonic() + self._timeout * 2
         path = self._path
         if self._proxy is not None and self._context is None:
@@ -129,6 +137,7 @@ class Wire:
         # A refusal may come before the whole body was read: what was said still counts.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLEOFError):
             connection.send(b"".join((*lines, b"\r\n", request.body)))
+        meanwhile()
         _acknowledge_at_once(connection)
         with http.client.HTTPResponse(taken, method=request.method) as response:
             response.begin()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from importlib.metadata import version
+from importlib.resources import files
 from typing import Any
 
 import jsonschema
@@ -10,6 +13,8 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 
 from trigger_contracts.document import ENDPOINT, effective, published
+from trigger_contracts.generation import BOUNDARIES, shipped
+from trigger_contracts.regenerate import boundaries
 from trigger_contracts.validation import request_violations
 
 few = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), database=None)
@@ -31,6 +36,24 @@ def test_schemathesis_makes_only_bodies_that_the_contract_allows() -> None:
     scoped = {field for body in made for field in ("user_id", "group_ids", "agent_id") if body.get(field)}
     assert fired == {"entities", "action"}
     assert scoped == {"user_id", "group_ids", "agent_id"}
+
+
+def test_the_shipped_boundary_cases_are_on_the_side_that_they_claim() -> None:
+    found = shipped()
+
+    assert {one.positive for one in found} == {True, False}
+    assert [one.value for one in found if one.positive and request_violations(one.value)] == []
+    wrong = [one for one in found if not one.positive]
+    # A repeated or unusual value may be allowed all the same; nearly all of these are refused.
+    assert sum(bool(request_violations(one.value)) for one in wrong) > 0.9 * len(wrong)
+
+
+def test_the_shipped_boundary_cases_are_what_their_maker_makes() -> None:
+    text = (files("trigger_contracts") / BOUNDARIES).read_text("utf-8")
+    if json.loads(text)["made_by"] != f"Schemathesis {version('schemathesis')}":
+        pytest.skip("made by another release; `python -m trigger_contracts.regenerate` makes them anew")
+
+    assert text == boundaries(effective())
 
 
 @pytest.mark.parametrize("name", sorted(effective()["components"]["schemas"]))

@@ -81,6 +81,8 @@ def test_a_target_that_is_no_service_ends_with_one_clear_line(kind: str, tmp_pat
     assert _clear(ended).count(_NOTHING_THERE[kind]) == 1
     document = whole(tmp_path)
     assert set(states(document).values()) == {"not_exercised"}
+    assert document["exit_code"] == 2
+    assert _NOTHING_THERE[kind] in document["summary"]
 
 
 @pytest.mark.parametrize("kind", _JUDGED)

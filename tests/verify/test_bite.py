@@ -22,12 +22,16 @@ _PATIENT = {"slow"}
 
 
 @pytest.mark.parametrize("name", [name for name in ("reference", *BENIGN) if name not in _PATIENT])
-def test_a_conforming_server_is_accused_of_nothing(name: str, tmp_path: Path) -> None:
+def test_a_conforming_server_is_accused_of_nothing(
+    name: str, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     with serving(name) as served:
-        verdict = judge(served, tmp_path, max_wait=15)
+        verdict = judge(served, tmp_path, "standard", max_wait=15)
 
     allowed = named(name).also  # a warning, where the contract itself is in two minds
-    assert accused(verdict) <= allowed, [one.evidence for one in verdict.of("broken") + verdict.of("warned")]
+    found = accused(verdict)
+    assert found <= allowed, [one.evidence for one in verdict.of("broken") + verdict.of("warned")]
+    record_property("accused of", " ".join(sorted(found)) or "nothing")
 
 
 def judged() -> Iterator[str]:
@@ -47,14 +51,17 @@ def test_a_wrong_server_is_caught_by_what_it_breaks(
 ) -> None:
     variant = VARIANTS[name]
     limited = any(one.startswith("RATE-") for one in variant.breaks)
-    with serving(name, limit_one=limited) as served:
-        verdict = judge(served, tmp_path, exhaust_rate_limit=limited, max_wait=10)
-
-    found = accused(verdict)
+    found: set[str] = set()
+    for profile in ("quick", "standard"):  # a quick look may overlook what is wrong in one value of many
+        with serving(name, limit_one=limited) as served:
+            found = accused(judge(served, tmp_path, profile, exhaust_rate_limit=limited, max_wait=10))
+        if found & variant.breaks:
+            break
     assert found & variant.breaks, (
         f"{name} breaks {sorted(variant.breaks)} and was accused of {sorted(found)}"
     )
     assert found <= variant.breaks | variant.also, (
         f"{name} was accused of {sorted(found - variant.breaks - variant.also)}"
     )
-    record_property("caught by", " ".join(sorted(found)))
+    note = "" if profile == "quick" else f" (under {profile})"
+    record_property("caught by", " ".join(sorted(found)) + note)

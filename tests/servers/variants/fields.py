@@ -311,7 +311,7 @@ class WrongItemsDropped(Behaviour):
 @breaks(
     "VAL-6",
     name="types-500",
-    also="VAL-3 VAL-4 VAL-5 VAL-7 VAL-10 ERR-3 ROB-1",
+    also="VAL-2 VAL-3 VAL-4 VAL-5 VAL-7 VAL-10 ERR-3 ROB-1",
     story="A validation error is not caught.",
 )
 class Types500(Behaviour):
