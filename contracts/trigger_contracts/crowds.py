@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from trigger_contracts.asks import Vocabulary
+from trigger_contracts.asks import Vocabulary, greppable
 from trigger_contracts.blocks import told_outside
 from trigger_contracts.exchange import Answer, Exchange, JsonObject, Kind
 from trigger_contracts.promises import Broken, NotExercised, Unjudged, promise
@@ -24,17 +24,7 @@ _REQUEST = "components.schemas.TriggerRequest"
 def concurrent_requests_stay_apart(api: Api) -> None:
     """Concurrent requests of different scopes never bleed into one another."""
     words = Vocabulary(api.need_rows(), api.token("stranger"))
-    asks: list[JsonObject] = [
-        {"entities": list(one.trigger_entities), **one.scope, "mode": "retrieve"}
-        for one in api.sample(api.probes, least=12)
-    ]
-    asks += [
-        {"entities": words.entities[:40], axis: value, "mode": "retrieve"} for axis, value in words.pairs()
-    ][:24]
-    asks += [
-        {"entities": words.entities[:40], "user_id": words.stranger, "mode": "retrieve"},
-        api.plain(include=["lesson"]),
-    ]
+    asks = _asks(api, words)
     expected = [frozenset(api.rows(ask)) for ask in asks]
     if len({ids for ids in expected if ids}) < 2:
         raise NotExercised("no two scopes bring different rows")
@@ -64,6 +54,23 @@ def concurrent_requests_stay_apart(api: Api) -> None:
     api.saw(len(judged))
 
 
+def _asks(api: Api, words: Vocabulary) -> list[JsonObject]:
+    """Requests of many scopes that meet rows, and that differ in every field that decides what is recalled:
+    what one leaves behind shows in another.
+    """
+    asks: list[JsonObject] = [
+        {"entities": list(one.trigger_entities), **one.scope} for one in api.sample(api.probes, least=12)
+    ]
+    asks += [{"entities": words.entities[:40], axis: value} for axis, value in words.pairs()][:24]
+    for at, ask in enumerate(asks):
+        if at % 4 in (1, 2):
+            ask["include"] = ["lesson"] if at % 4 == 1 else ["procedure"]
+        elif at % 4 == 3 and all(map(greppable, ask["entities"])):
+            ask["action"] = {"tool": "shell", "output": " ".join(ask.pop("entities"))}
+    asks.append({"entities": words.entities[:40], "user_id": words.stranger})
+    return [{**ask, "mode": "retrieve"} for ask in asks]
+
+
 def _crowd(api: Api, asks: Sequence[JsonObject]) -> list[tuple[int, Exchange]]:
     """All at once: the requests of several scopes, and among them some of the other organisation, some that
     are refused for what they hold, and some without a key.
@@ -87,7 +94,7 @@ def _crowd(api: Api, asks: Sequence[JsonObject]) -> list[tuple[int, Exchange]]:
             elif part == 6:
                 exchange = api.call(ask, kind=Kind.KEYLESS, credentials=[], owner=api.name, alone=False)
             elif part == 8:
-                empty = without(ask, "entities")
+                empty = without(ask, "entities", "action")
                 exchange = api.call(empty, kind=Kind.INVALID, owner=api.name, alone=False)
             else:
                 exchange = api.call(ask, kind=Kind.ODD, owner=api.name, alone=False)
@@ -107,7 +114,7 @@ def _among_others(api: Api, asks: Sequence[JsonObject], seen: Sequence[tuple[int
     for at, exchange in seen:
         request, status = exchange.request, exchange.status
         if request.kind is Kind.INVALID and status == 200:
-            alone = api.call(without(asks[at], "entities"), kind=Kind.INVALID)
+            alone = api.call(without(asks[at], "entities", "action"), kind=Kind.INVALID)
             if alone.status != 200:
                 raise Broken(f"{crowd}, one without a signal was answered 200", exchange)
         elif request.kind is Kind.ODD and request.role == "other" and status == 200:

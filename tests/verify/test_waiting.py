@@ -22,7 +22,7 @@ class _LimitedOnce:
     def __init__(self) -> None:
         self._told = threading.local()
 
-    def send(self, _: Request, *, fresh: bool = False) -> Reply:
+    def send(self, _: Request, **__: object) -> Reply:
         refused, self._told.refused = getattr(self._told, "refused", False), True
         return Reply(200, (), b"{}") if refused else _LIMITED
 
@@ -30,7 +30,7 @@ class _LimitedOnce:
 class _Limited:
     """Refuses every request."""
 
-    def send(self, _: Request, *, fresh: bool = False) -> Reply:
+    def send(self, _: Request, **__: object) -> Reply:
         return _LIMITED
 
 
