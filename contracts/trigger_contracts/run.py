@@ -12,6 +12,7 @@ import json
 import random
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import ModuleType
 from typing import Any, TypeVar
 
 from trigger_contracts.exchange import Answer, Exchange, JsonObject, Kind, Request, RowView
@@ -257,14 +258,25 @@ class Api:
         if worst is not None:
             raise worst
 
-    def generate(self, strategy: Any, check: Callable[[Any], None], examples: int | None = None) -> None:
-        """Check generated examples with Hypothesis, repeatably, and show the smallest failure found."""
+    def generate(
+        self, strategy: Callable[[ModuleType], Any], check: Callable[[Any], None], share: float = 1.0
+    ) -> None:
+        """Check generated examples with Hypothesis, repeatably, and show the smallest failure found.
+
+        `strategy` makes the strategy of `hypothesis.strategies`, which take a while to load: a profile that
+        wants no examples never asks. `share` is that of the profile's examples.
+        """
+        examples = round(self.profile.examples * share)
+        if not examples:
+            return
+        from hypothesis import strategies
+
         from trigger_contracts.generation import drive
 
         drive(
-            strategy,
+            strategy(strategies),
             check,
-            examples=self.profile.examples if examples is None else examples,
+            examples=examples,
             seed=int.from_bytes(
                 hashlib.sha256(f"{self.run.options.seed}/{self.name}".encode()).digest()[:8], "big"
             ),

@@ -7,6 +7,9 @@ held against all.
 
 from __future__ import annotations
 
+from types import ModuleType
+from typing import Any
+
 from trigger_contracts.asks import Vocabulary, greppable, scope_choices
 from trigger_contracts.exchange import JsonObject
 from trigger_contracts.probes import AXES
@@ -50,17 +53,13 @@ def rows_carry_the_scope(api: Api) -> None:
         scope, entities = drawn
         api.answer({"entities": entities, **scope, "mode": "retrieve"})
 
-    from hypothesis import strategies as st
-
-    api.generate(st.tuples(words.scopes(), words.entity_lists(6)), check)
+    api.generate(lambda st: st.tuples(words.scopes(), words.entity_lists(6)), check)
     api.rest_on_watch("no rows came back")
 
 
 @promise("SCOPE-2", needs=("rows",), pointer=f"{_REQUEST}.agent_id")
 def an_axis_only_narrows(api: Api) -> None:
     """Adding an axis never adds a row."""
-    from hypothesis import strategies as st
-
     words, sets = Vocabulary(api.need_rows(), api.token("stranger")), Sets(api)
 
     def check(drawn: tuple[JsonObject, list[str], tuple[str, object]]) -> None:
@@ -91,14 +90,12 @@ def an_axis_only_narrows(api: Api) -> None:
     ]
     api.each(tries, check)
     pairs = list(words.pairs())
-    api.generate(st.tuples(words.scopes(), words.entity_lists(), st.sampled_from(pairs)), check)
+    api.generate(lambda st: st.tuples(words.scopes(), words.entity_lists(), st.sampled_from(pairs)), check)
 
 
 @promise("SCOPE-3", needs=("rows",), pointer=_REQUEST)
 def two_axes_intersect(api: Api) -> None:
     """Two axes give exactly the intersection of each alone."""
-    from hypothesis import strategies as st
-
     words, sets = Vocabulary(api.need_rows(), api.token("stranger")), Sets(api)
     pairs = list(words.pairs())
     axes = {axis for axis, _ in pairs}
@@ -133,7 +130,9 @@ def two_axes_intersect(api: Api) -> None:
             for second in named[at + 1 :]:
                 check((first, second, list(one.trigger_entities)))
                 check((first, second, entities))
-    api.generate(st.tuples(st.sampled_from(pairs), st.sampled_from(pairs), words.entity_lists(6)), check)
+    api.generate(
+        lambda st: st.tuples(st.sampled_from(pairs), st.sampled_from(pairs), words.entity_lists(6)), check
+    )
     if not api.seen:
         raise NotExercised("no two axes had rows under one entity")
 
@@ -141,8 +140,6 @@ def two_axes_intersect(api: Api) -> None:
 @promise("SCOPE-4", needs=("rows",), pointer=f"{_REQUEST}.group_ids")
 def groups_unite(api: Api) -> None:
     """`group_ids: [a, b]` gives exactly the union of `[a]` and `[b]`."""
-    from hypothesis import strategies as st
-
     words, sets = Vocabulary(api.need_rows(), api.token("stranger")), Sets(api)
     if not words.groups:
         raise NotExercised("no probe has group_ids", "inputs")
@@ -177,10 +174,14 @@ def groups_unite(api: Api) -> None:
         for second in several:
             if first != second:
                 check(([first, second], everything, {}))
-    some = st.lists(st.sampled_from([*words.groups, words.stranger]), min_size=2, max_size=4, unique=True)
     others: list[JsonObject] = [{axis: value} for axis, value in words.pairs() if axis != "group_ids"]
-    beside: st.SearchStrategy[JsonObject] = st.sampled_from([{}, *others])
-    api.generate(st.tuples(some, words.entity_lists(), beside), check)
+
+    def drawn(st: ModuleType) -> Any:
+        some = st.sampled_from([*words.groups, words.stranger])
+        several = st.lists(some, min_size=2, max_size=4, unique=True)
+        return st.tuples(several, words.entity_lists(), st.sampled_from([{}, *others]))
+
+    api.generate(drawn, check)
     if not api.seen:
         raise NotExercised("no group had rows")
 
