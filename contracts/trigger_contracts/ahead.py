@@ -8,6 +8,7 @@ then made here.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -15,7 +16,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
-from trigger_contracts.document import effective
+from trigger_contracts.document import effective, is_other
 
 #: No generation takes longer than this; a process that does is given up.
 _LONGEST = 120.0
@@ -31,7 +32,7 @@ def begin(seed: int, amount: int) -> None:
         contract.write(json.dumps(effective()).encode())
         contract.seek(0)
         _underway[seed, amount] = subprocess.Popen(  # noqa: S603 - our own interpreter
-            [sys.executable, "-m", __name__, str(seed), str(amount)],
+            [sys.executable, "-m", __name__, str(seed), str(amount), str(int(is_other()))],
             stdin=contract,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -65,11 +66,15 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def main() -> None:
-    """Make the bodies for the contract on standard input, and print them."""
+    """Make the bodies for the contract on standard input, and print them: its boundary cases too, where
+    they are not those that are shipped.
+    """
     from trigger_contracts.generation import generate
 
-    seed, amount = map(int, sys.argv[1:])
-    json.dump([asdict(one) for one in generate(json.load(sys.stdin), seed, amount)], sys.stdout)
+    os.nice(10)
+    seed, amount, boundaries = map(int, sys.argv[1:])
+    made = generate(json.load(sys.stdin), seed, amount, boundaries=bool(boundaries))
+    json.dump([asdict(one) for one in made], sys.stdout)
 
 
 if __name__ == "__main__":

@@ -97,12 +97,13 @@ def bodies(seed: int, amount: int) -> tuple[Generated, ...]:
     """Bodies valid and invalid by the schema (so many of each are drawn), and the boundary cases of
     Schemathesis's coverage phase.
     """
-    if not amount and not is_other():
-        return shipped()
+    known = () if is_other() else shipped()
+    if known and not amount:
+        return known
     made = ahead.take(seed, amount)
     if made is not None:
-        return tuple(Generated(**one) for one in made)
-    return generate(effective(), seed, amount)
+        return (*(Generated(**one) for one in made), *known)
+    return (*generate(effective(), seed, amount, boundaries=not known), *known)
 
 
 @functools.cache
@@ -112,8 +113,10 @@ def shipped() -> tuple[Generated, ...]:
     return tuple(Generated(**one) for one in json.loads(text)["bodies"])
 
 
-def generate(contract: Mapping[str, Any], seed: int, amount: int) -> tuple[Generated, ...]:
-    """Make these bodies from a contract, here and now."""
+def generate(
+    contract: Mapping[str, Any], seed: int, amount: int, *, boundaries: bool = True
+) -> tuple[Generated, ...]:
+    """Make these bodies from a contract, here and now; `boundaries` says whether with its boundary cases."""
     import schemathesis
     from schemathesis.config import SchemathesisConfig
 
@@ -144,10 +147,11 @@ def generate(contract: Mapping[str, Any], seed: int, amount: int) -> tuple[Gener
             )
             strategy = operation.as_strategy(generation_mode=mode)
             hypothesis.seed(seed)(settings(hypothesis.given(strategy)(_into(keep, positive=positive))))()
-        for case in operation.schema.iter_coverage_cases(
-            operation, generation_modes=[mode], generation_config=operation.schema.config.generation
-        ):
-            keep(case, "boundary of the schema", positive=positive)
+        if boundaries:
+            for case in operation.schema.iter_coverage_cases(
+                operation, generation_modes=[mode], generation_config=operation.schema.config.generation
+            ):
+                keep(case, "boundary of the schema", positive=positive)
     return tuple(found.values())
 
 

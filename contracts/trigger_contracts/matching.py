@@ -118,7 +118,7 @@ def an_action_fires(api: Api) -> None:
     sets = Sets(api)
     tries: list[tuple[Probe, JsonObject, str]] = []
     other = api.token("other")
-    for one, entity in _reachable(api, api.sample(usable(api), least=12)):
+    for one, entity in _reachable(api, api.sample(usable(api), api.profile.sample * 0.67, least=12)):
         actions = {
             "action.tool": {"tool": entity},
             "a value in action.args": {"args": {"file_path": entity}},

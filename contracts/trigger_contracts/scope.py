@@ -82,7 +82,7 @@ def an_axis_only_narrows(api: Api) -> None:
 
     tries = [
         (scope, list(one.trigger_entities), (axis, value))
-        for one in api.sample(api.probes, min(0.5, api.profile.sample), least=6)
+        for one in api.sample(api.probes, 0.34, least=6)
         for scope in scope_choices(one)
         for axis in AXES
         for value in (*words.values(axis)[:2], [words.stranger] if axis == "group_ids" else words.stranger)
