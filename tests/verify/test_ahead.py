@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.servers.serving import serving
+from tests.verify.commanding import environment
 from trigger_contracts import ahead
 from trigger_contracts.generation import bodies
 from trigger_contracts.validation import request_violations
@@ -67,6 +72,36 @@ def test_what_nobody_asks_for_any_more_is_ended() -> None:
     ahead.forget()
 
     assert ahead.take(7, 3) is None
+
+
+_LOADED_BY_A_QUICK_LOOK = """
+import os, sys
+from pathlib import Path
+from trigger_contracts import probes
+from trigger_contracts.engine import verify
+from trigger_contracts.options import PROFILES, Options
+
+known = probes.load(Path(sys.argv[2]))
+options = Options(
+    base_url=sys.argv[1], api_key=os.environ["KEY_ONE"], probes=known, profile=PROFILES["quick"]
+)
+held = {one.id for one in verify(options).outcomes if one.state == "held"}
+print(*sorted({"SCOPE-1", "MATCH-4", "VAL-6"} & held), *{"hypothesis", "schemathesis"} & {*sys.modules})
+"""
+
+
+def test_a_quick_look_waits_for_no_generator_to_load(tmp_path: Path) -> None:
+    with serving() as served:
+        ended = subprocess.run(
+            [sys.executable, "-c", _LOADED_BY_A_QUICK_LOOK, served.url, served.write_probes(tmp_path)],
+            env=environment(served),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    assert ended.stdout.split() == ["MATCH-4", "SCOPE-1", "VAL-6"], ended.stderr
 
 
 def _nobody_generates(*_: object) -> tuple[()]:
